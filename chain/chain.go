@@ -1,0 +1,369 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options configure a chain.
+type Options struct {
+	// Name is the chain's name in records and metrics.
+	Name string
+	// Participants in the order in which they are asked (C10).
+	Participants []*Participant
+	// Budget is the longest a decision may take; it must be positive.
+	Budget time.Duration
+	// OnUncovered answers calls to which no enforcing participant applies.
+	OnUncovered Coverage
+	// Observer is told of every verdict. May be nil.
+	Observer Observer
+}
+
+// Chain asks participants in order and folds their answers into one decision.
+// It is safe for concurrent use.
+type Chain struct {
+	name         string
+	participants []*Participant
+	tools        [][]pattern // of each participant
+	budget       time.Duration
+	onUncovered  Coverage
+	observer     Observer
+
+	shadowSlots []chan struct{} // of each participant; nil where it enforces
+	shadows     sync.WaitGroup
+}
+
+// New returns a chain, or every reason why the options cannot be one.
+func New(o Options) (*Chain, error) {
+	c := &Chain{
+		name: o.Name, participants: slices.Clone(o.Participants), budget: o.Budget,
+		onUncovered: o.OnUncovered, observer: o.Observer,
+		tools:       make([][]pattern, len(o.Participants)),
+		shadowSlots: make([]chan struct{}, len(o.Participants)),
+	}
+	var errs []error
+	if o.Budget <= 0 {
+		errs = append(errs, fmt.Errorf("chain %q: budget %v is not positive", o.Name, o.Budget))
+	}
+	for i, p := range o.Participants {
+		if err := p.check(); err != nil {
+			errs = append(errs, fmt.Errorf("chain %q: participant %d: %w", o.Name, i, err))
+			continue
+		}
+		c.tools[i] = patterns(p.Tools)
+		if p.Mode == Shadow {
+			slots := p.MaxShadows
+			if slots == 0 {
+				slots = 64
+			}
+			c.shadowSlots[i] = make(chan struct{}, slots)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (p *Participant) check() error {
+	switch {
+	case p == nil:
+		return errors.New("is missing")
+	case p.Name == "":
+		return errors.New("has no name")
+	case p.Binding == nil:
+		return fmt.Errorf("%q has no binding", p.Name)
+	case len(p.Events) == 0:
+		return fmt.Errorf("%q has no event", p.Name)
+	case p.Timeout <= 0:
+		return fmt.Errorf("%q: timeout %v is not positive", p.Name, p.Timeout)
+	case p.MaxShadows < 0:
+		return fmt.Errorf("%q: max shadows %d is negative", p.Name, p.MaxShadows)
+	case p.Kind == Interceptor && p.OnFailure != DenyOnFailure:
+		return fmt.Errorf("%q is an interceptor, which always denies on failure", p.Name)
+	}
+	return nil
+}
+
+// Name returns the chain's name.
+func (c *Chain) Name() string { return c.name }
+
+// Budget returns the longest that a decision may take.
+func (c *Chain) Budget() time.Duration { return c.budget }
+
+// Participants returns the participants in order. The slice must not be
+// changed.
+func (c *Chain) Participants() []*Participant { return c.participants }
+
+// Wait returns when no shadow call is under way any more. No decision may be
+// asked for at the same time.
+func (c *Chain) Wait() { c.shadows.Wait() }
+
+// reserve is the part of a budget that is kept for carrying the answer back,
+// so that a chain whose participants hang still answers inside its budget.
+func reserve(budget time.Duration) time.Duration {
+	return min(budget/10, 50*time.Millisecond)
+}
+
+// Decide puts req to the chain. ctx ends when the caller hangs up. within, if
+// positive, is a time shorter than the chain's budget in which the caller wants
+// its answer.
+func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) (v Verdict) {
+	began := time.Now()
+	budget := c.budget
+	if within > 0 {
+		budget = min(budget, within)
+	}
+	f := fold{chain: c, req: req, budget: budget, deadline: began.Add(budget - reserve(budget))}
+	defer func() {
+		if p := recover(); p != nil {
+			v = Verdict{
+				Outcome: Outcome{Decision: Deny, Reason: "the gateway could not decide: internal fault"},
+				Cause:   Internal,
+				Detail:  fmt.Sprintf("panic: %v\n%s", p, debug.Stack()),
+			}
+			c.report(req, &v, began)
+		}
+	}()
+	f.run(ctx)
+	v = f.verdict()
+	c.report(req, &v, began)
+	c.askShadows(ctx, f.shadowed, v.Outcome.Decision)
+	return v
+}
+
+// report finishes the verdict and tells the observer of it. An observer that
+// panics is a fault of the gateway, and must not be asked a second time.
+func (c *Chain) report(req *Request, v *Verdict, began time.Time) {
+	v.Took = time.Since(began)
+	if c.observer == nil || v.Abandoned {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			*v = Verdict{
+				Outcome: Outcome{Decision: Deny, Reason: "the gateway could not decide: internal fault"},
+				Cause:   Internal, Took: v.Took,
+				Detail: fmt.Sprintf("panic in an observer: %v\n%s", p, debug.Stack()),
+			}
+		}
+	}()
+	c.observer.Decided(req, v)
+}
+
+// applies reports whether participant i is asked at the event and tool of req
+// (C4).
+func (c *Chain) applies(i int, req *Request) bool {
+	return slices.Contains(c.participants[i].Events, req.event) && matchAny(c.tools[i], req.toolName)
+}
+
+// fold is the state of one decision.
+type fold struct {
+	chain    *Chain
+	req      *Request // as the chain has left it
+	budget   time.Duration
+	deadline time.Time
+
+	covered   bool
+	closed    bool // nobody after is asked
+	abandoned bool
+	outcome   Outcome // of a closed chain
+	cause     Cause
+	by        *Participant
+	hands     []string // of rewrites, in order
+	opened    []string // failures that let the call pass
+	rewritten Decision // Undecided, Modify or Replace
+	steps     []Step
+	shadowed  []shadowCall
+}
+
+// run asks the participants in order until the chain is closed.
+func (f *fold) run(ctx context.Context) {
+	c := f.chain
+	f.steps = make([]Step, 0, len(c.participants))
+	for i := 0; i < len(c.participants) && !f.closed; {
+		if !c.applies(i, f.req) {
+			i++
+			continue
+		}
+		p := c.participants[i]
+		if p.Mode == Shadow {
+			f.meetShadow(i)
+			i++
+			continue
+		}
+		f.covered = true
+		if p.Guard {
+			i = f.askGuards(ctx, i)
+			continue
+		}
+		if f.wanted(p) {
+			answer, took := f.ask(ctx, p)
+			f.take(ctx, p, answer, took)
+		}
+		i++
+	}
+}
+
+// wanted reports whether the participant's condition holds for the call as it
+// now stands. A condition that panics has not been shown not to hold.
+func (f *fold) wanted(p *Participant) (yes bool) {
+	if p.When == nil {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			yes = true
+		}
+	}()
+	return p.When(f.req)
+}
+
+// ask puts the call as it now stands to p.
+func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
+	began := time.Now()
+	call := Call{Request: f.req, Deadline: began.Add(p.Timeout), Late: Timeout}
+	if f.deadline.Before(call.Deadline) {
+		call.Deadline, call.Late = f.deadline, Budget
+	}
+	if call.Late == Budget && !began.Before(call.Deadline) {
+		return Fail(Budget, "was not asked: the chain's time had run out", ""), 0
+	}
+	answer := put(ctx, p, call)
+	return answer, time.Since(began)
+}
+
+// put asks one participant. It is the one place where bindings meet, and so
+// the one place that recovers from their panics and holds them to the contract.
+func put(ctx context.Context, p *Participant, call Call) (answer Answer) {
+	defer func() {
+		if r := recover(); r != nil {
+			answer = Fail(Panic, fmt.Sprintf("panicked: %v", r), string(debug.Stack()))
+		}
+	}()
+	return checked(p, call.Request.event, p.Binding.Ask(ctx, call))
+}
+
+// checked turns an answer that the contract does not know into a failure.
+func checked(p *Participant, event Event, a Answer) Answer {
+	if a.Failure != nil {
+		return a
+	}
+	switch d := a.Outcome.Decision; {
+	case d == Undecided:
+		return Fail(WrongDecision, "answered without a decision", "")
+	case !d.fits(event):
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, which cannot be answered at %s", d, event), "")
+	case p.Guard && (d == Modify || d == Replace):
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, but as a guard it promised only to allow or deny", d), "")
+	case d == Modify && !isObject(a.Outcome.Input):
+		return Fail(UnusableRewrite, "answered modify with an input that is not a JSON object", "")
+	case d == Replace && len(a.Outcome.Output) == 0:
+		return Fail(Malformed, "answered replace without an output", "")
+	}
+	return a
+}
+
+func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+
+// take folds one answer in (C1-C9). It does nothing once the chain is closed.
+func (f *fold) take(ctx context.Context, p *Participant, a Answer, took time.Duration) {
+	if f.closed {
+		return
+	}
+	if ctx.Err() != nil {
+		f.abandon(ctx)
+		return
+	}
+	f.steps = append(f.steps, Step{Participant: p, Answer: a, Took: took})
+	if p.Observer != nil {
+		p.Observer.Answered(f.req.event, a, took)
+	}
+	if a.Failure != nil {
+		f.fail(p, a.Failure)
+		return
+	}
+	switch a.Outcome.Decision {
+	case Allow:
+	case Modify:
+		f.req = f.req.WithInput(a.Outcome.Input)
+		f.rewritten = Modify
+		f.hands = append(f.hands, hand(p, a.Outcome.Reason))
+	case Replace:
+		isError := f.req.isError
+		if a.Outcome.IsError != nil {
+			isError = *a.Outcome.IsError
+		}
+		f.req = f.req.WithOutput(a.Outcome.Output, isError)
+		f.rewritten = Replace
+		f.hands = append(f.hands, hand(p, a.Outcome.Reason))
+	case Deny, Undecided:
+		f.close(p, NoCause, "denied by "+hand(p, a.Outcome.Reason))
+	}
+}
+
+// fail folds in that p could not answer.
+func (f *fold) fail(p *Participant, why *Failure) {
+	switch {
+	case why.Cause == Budget:
+		f.close(p, Budget, fmt.Sprintf("%s could not answer within the chain's budget of %d ms: %s",
+			called(p), f.budget.Milliseconds(), why.Text))
+	case p.OnFailure == AllowOnFailure:
+		f.opened = append(f.opened, called(p)+" could not answer and allows on failure: "+why.Text)
+		if p.Observer != nil {
+			p.Observer.FailedOpen(why.Cause)
+		}
+	default:
+		f.close(p, why.Cause, called(p)+" could not answer and denies on failure: "+why.Text)
+	}
+}
+
+func (f *fold) close(p *Participant, cause Cause, reason string) {
+	f.closed, f.by, f.cause = true, p, cause
+	f.outcome = Outcome{Decision: Deny, Reason: reason}
+}
+
+func (f *fold) abandon(ctx context.Context) {
+	f.closed, f.abandoned = true, true
+	f.outcome = Outcome{Decision: Deny, Reason: fmt.Sprintf("the caller stopped waiting: %v", context.Cause(ctx))}
+}
+
+// called is how reasons name a participant.
+func called(p *Participant) string { return p.Kind.String() + " '" + p.Name + "'" }
+
+// hand is a participant with the reason it gave, if it gave one.
+func hand(p *Participant, reason string) string {
+	if reason == "" {
+		return called(p)
+	}
+	return called(p) + ": " + reason
+}
+
+// verdict is what the chain says once everybody was asked.
+func (f *fold) verdict() Verdict {
+	v := Verdict{Outcome: f.outcome, Cause: f.cause, By: f.by, Abandoned: f.abandoned, Steps: f.steps}
+	switch {
+	case f.closed:
+	case !f.covered:
+		v.Cause = Uncovered
+		v.Outcome.Decision = Deny
+		v.Outcome.Reason = fmt.Sprintf("denied: no participant of chain '%s' applies to tool '%s' at %s", f.chain.name, f.req.toolName, f.req.event)
+		if f.chain.onUncovered == AllowUncovered {
+			v.Outcome = Outcome{Decision: Allow}
+		}
+	case f.rewritten == Modify:
+		v.Outcome = Outcome{Decision: Modify, Input: f.req.Input(), Reason: strings.Join(f.hands, "; ")}
+	case f.rewritten == Replace:
+		isError := f.req.isError
+		v.Outcome = Outcome{Decision: Replace, Output: f.req.Output(), IsError: &isError, Reason: strings.Join(f.hands, "; ")}
+	default:
+		v.Outcome = Outcome{Decision: Allow, Reason: strings.Join(f.opened, "; ")}
+	}
+	return v
+}
