@@ -134,7 +134,9 @@ func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) 
 	f.run(ctx)
 	v = f.verdict()
 	c.report(req, &v, began)
-	c.askShadows(ctx, f.shadowed, v.Outcome.Decision)
+	if !v.Abandoned {
+		c.askShadows(ctx, f.shadowed, v.Outcome.Decision)
+	}
 	return v
 }
 
@@ -228,26 +230,33 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 // ask puts the call as it now stands to p.
 func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
 	began := time.Now()
-	call := Call{Request: f.req, Deadline: began.Add(p.Timeout), Late: Timeout}
-	if f.deadline.Before(call.Deadline) {
-		call.Deadline, call.Late = f.deadline, Budget
+	call := Call{Request: f.req, Allowed: p.Timeout, Late: Timeout}
+	if left := f.deadline.Sub(began); left < call.Allowed {
+		call.Allowed, call.Late = left, Budget
 	}
-	if call.Late == Budget && !began.Before(call.Deadline) {
-		return Fail(Budget, "was not asked: the chain's time had run out", ""), 0
+	if call.Allowed <= 0 {
+		return Fail(Budget, "was not asked, since no time was left", ""), 0
 	}
-	answer := put(ctx, p, call)
-	return answer, time.Since(began)
+	return put(ctx, p, call, began)
 }
 
 // put asks one participant. It is the one place where bindings meet, and so
-// the one place that recovers from their panics and holds them to the contract.
-func put(ctx context.Context, p *Participant, call Call) (answer Answer) {
+// the one place that recovers from their panics and holds them to the contract
+// and to the clock.
+func put(ctx context.Context, p *Participant, call Call, began time.Time) (answer Answer, took time.Duration) {
+	call.Deadline = began.Add(call.Allowed)
 	defer func() {
 		if r := recover(); r != nil {
 			answer = Fail(Panic, fmt.Sprintf("panicked: %v", r), string(debug.Stack()))
+			took = time.Since(began)
 		}
 	}()
-	return checked(p, call.Request.event, p.Binding.Ask(ctx, call))
+	answer = checked(p, call.Request.event, p.Binding.Ask(ctx, call))
+	took = time.Since(began)
+	if answer.Failure == nil && took > call.Allowed {
+		answer = call.Expired("an answer came after the deadline")
+	}
+	return answer, took
 }
 
 // checked turns an answer that the contract does not know into a failure.

@@ -13,15 +13,10 @@ import (
 func (f *fold) askGuards(ctx context.Context, i int) int {
 	c := f.chain
 	var asked []*Participant
-	var shadows []int
 	end := i
 	for ; end < len(c.participants); end++ {
 		p := c.participants[end]
-		if !c.applies(end, f.req) {
-			continue
-		}
-		if p.Mode == Shadow {
-			shadows = append(shadows, end)
+		if !c.applies(end, f.req) || p.Mode == Shadow {
 			continue
 		}
 		if !p.Guard {
@@ -31,17 +26,21 @@ func (f *fold) askGuards(ctx context.Context, i int) int {
 			asked = append(asked, p)
 		}
 	}
-	// Shadows in the run meet the call whichever guard denies: what they would
-	// have said does not depend on it.
-	for _, s := range shadows {
-		f.meetShadow(s)
-	}
 	if len(asked) == 1 {
 		answer, took := f.ask(ctx, asked[0])
 		f.take(ctx, asked[0], answer, took)
-		return end
+	} else {
+		f.askTogether(ctx, asked)
 	}
-	f.askTogether(ctx, asked)
+	for s := i; s < end; s++ {
+		p := c.participants[s]
+		if p == f.by {
+			break // nobody behind the one that denied is asked
+		}
+		if p.Mode == Shadow && c.applies(s, f.req) {
+			f.meetShadow(s)
+		}
+	}
 	return end
 }
 

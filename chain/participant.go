@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -37,12 +38,19 @@ type Call struct {
 	// Request is the call as the chain has left it. It is shared: nobody may
 	// change what its methods return.
 	Request *Request
-	// Deadline is when the answer must be there.
+	// Deadline is when the answer must be there, and Allowed how long that is
+	// from the moment of asking.
 	Deadline time.Time
+	Allowed  time.Duration
 	// Late is what being late is called: Timeout where the participant's own
 	// time is the shorter, Budget where the chain's is. A breaker counts the
 	// first and not the second.
 	Late Cause
+}
+
+// Expired is the failure of a participant that did not answer in time.
+func (c Call) Expired(detail string) Answer {
+	return Fail(c.Late, fmt.Sprintf("timed out after %d ms", c.Allowed.Milliseconds()), detail)
 }
 
 // Binding reaches one participant. It must be safe for concurrent use.

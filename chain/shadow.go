@@ -38,9 +38,8 @@ func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Deci
 		}
 		c.shadows.Go(func() {
 			defer func() { <-c.shadowSlots[s.participant] }()
-			began := time.Now()
-			answer := put(ctx, p, Call{Request: s.req, Deadline: began.Add(p.Timeout), Late: Timeout})
-			p.shadowAnswered(s.req.event, decided, answer, time.Since(began))
+			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.Timeout, Late: Timeout}, time.Now())
+			p.shadowAnswered(s.req.event, decided, answer, took)
 		})
 	}
 }
