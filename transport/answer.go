@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// readAnswer reads what a participant said at event. It is as strict as the
+// reader of requests, but ignores fields it does not know, so that hooks may
+// say more than this version reads.
+func readAnswer(said []byte, event chain.Event) chain.Answer {
+	if len(bytes.TrimLeft(said, " \t\r\n")) == 0 {
+		return chain.Fail(chain.Empty, "answered nothing", "")
+	}
+	var a answerFields
+	if err := chain.ReadObject(said, a.take); err != nil {
+		return malformed(err, said)
+	}
+	word, ok := chain.ReadString(a.decision)
+	switch {
+	case a.decision == nil:
+		return malformed(errors.New(`no field "decision"`), said)
+	case !ok:
+		return malformed(errors.New(`field "decision" is not a string`), said)
+	}
+	decision, err := chain.ParseDecision(word)
+	if err != nil {
+		return chain.Fail(chain.WrongDecision, "answered an unknown decision", fmt.Sprintf("decision %.64q", word))
+	}
+	o := chain.Outcome{Decision: decision}
+	o.Reason, _ = chain.ReadString(a.reason) // absent, null or of another type: no reason was given
+	switch decision {
+	case chain.Modify:
+		if event != chain.PreToolUse {
+			break // a wrong decision, as the chain will say
+		}
+		if a.input == nil {
+			return malformed(errors.New(`modify without the field "input"`), said)
+		}
+		o.Input = a.input
+	case chain.Replace:
+		if event != chain.PostToolUse {
+			break
+		}
+		if a.output == nil {
+			return malformed(errors.New(`replace without the field "output"`), said)
+		}
+		o.Output = a.output
+		if a.isError != nil {
+			b, ok := chain.ReadBool(a.isError)
+			if !ok {
+				return malformed(errors.New(`field "is_error" is not a boolean`), said)
+			}
+			o.IsError = &b
+		}
+	case chain.Allow, chain.Deny, chain.Undecided:
+	}
+	return chain.Answer{Outcome: o}
+}
+
+// answerFields are the fields of an answer that this version knows.
+type answerFields struct {
+	decision, reason, input, output, isError json.RawMessage
+}
+
+func (a *answerFields) take(name string, value json.RawMessage, _ int) error {
+	switch name {
+	case "decision":
+		a.decision = value
+	case "reason":
+		a.reason = value
+	case "input":
+		a.input = value
+	case "output":
+		a.output = value
+	case "is_error":
+		a.isError = value
+	}
+	return nil
+}
+
+// quoted is how much of what a participant printed goes into a detail.
+const quoted = 512
+
+func malformed(err error, said []byte) chain.Answer {
+	return chain.Fail(chain.Malformed, "did not answer with one decision object", fmt.Sprintf("%v in %s", err, excerpt(said)))
+}
+
+// excerpt quotes the beginning of what was said, on one line and without
+// control characters.
+func excerpt(said []byte) string {
+	if len(said) > quoted {
+		return fmt.Sprintf("%q… (%d bytes)", said[:quoted], len(said))
+	}
+	return fmt.Sprintf("%q", said)
+}
