@@ -114,34 +114,38 @@ func reserve(budget time.Duration) time.Duration {
 // Decide puts req to the chain. ctx ends when the caller hangs up. within, if
 // positive, is a time shorter than the chain's budget in which the caller wants
 // its answer.
-func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) (v Verdict) {
+func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) (v *Verdict) {
 	began := time.Now()
 	budget := c.budget
 	if within > 0 {
 		budget = min(budget, within)
 	}
-	f := fold{chain: c, req: req, budget: budget, deadline: began.Add(budget - reserve(budget))}
 	defer func() {
 		if p := recover(); p != nil {
-			v = Verdict{
-				Outcome: Outcome{Decision: Deny, Reason: "the gateway could not decide: internal fault"},
-				Cause:   Internal,
-				Detail:  fmt.Sprintf("panic: %v\n%s", p, debug.Stack()),
-			}
-			c.report(req, &v, began)
+			v = c.internal(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
+			c.report(req, v, began)
 		}
 	}()
+	f := &fold{chain: c, req: req, budget: budget, deadline: began.Add(budget - reserve(budget))}
 	f.run(ctx)
-	v = f.verdict()
-	c.report(req, &v, began)
-	if !v.Abandoned {
-		c.askShadows(ctx, f.shadowed, v.Outcome.Decision)
+	f.conclude()
+	c.report(req, &f.verdict, began)
+	if !f.verdict.Abandoned {
+		c.askShadows(ctx, f.shadowed, f.verdict.Outcome.Decision)
 	}
-	return v
+	return &f.verdict
+}
+
+// internal is the verdict on a fault of the gateway itself (C11).
+func (c *Chain) internal(detail string) *Verdict {
+	return &Verdict{
+		Outcome: Outcome{Decision: Deny, Reason: "the gateway could not decide: internal fault"},
+		Cause:   Internal, Detail: detail,
+	}
 }
 
 // report finishes the verdict and tells the observer of it. An observer that
-// panics is a fault of the gateway, and must not be asked a second time.
+// panics is a fault of the gateway, and is not asked a second time.
 func (c *Chain) report(req *Request, v *Verdict, began time.Time) {
 	v.Took = time.Since(began)
 	if c.observer == nil || v.Abandoned {
@@ -149,11 +153,9 @@ func (c *Chain) report(req *Request, v *Verdict, began time.Time) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			*v = Verdict{
-				Outcome: Outcome{Decision: Deny, Reason: "the gateway could not decide: internal fault"},
-				Cause:   Internal, Took: v.Took,
-				Detail: fmt.Sprintf("panic in an observer: %v\n%s", p, debug.Stack()),
-			}
+			took := v.Took
+			*v = *c.internal(fmt.Sprintf("panic in an observer: %v\n%s", p, debug.Stack()))
+			v.Took = took
 		}
 	}()
 	c.observer.Decided(req, v)
@@ -173,22 +175,18 @@ type fold struct {
 	deadline time.Time
 
 	covered   bool
-	closed    bool // nobody after is asked
-	abandoned bool
-	outcome   Outcome // of a closed chain
-	cause     Cause
-	by        *Participant
+	closed    bool     // the verdict stands, and nobody after is asked
 	hands     []string // of rewrites, in order
 	opened    []string // failures that let the call pass
 	rewritten Decision // Undecided, Modify or Replace
-	steps     []Step
 	shadowed  []shadowCall
+	verdict   Verdict
 }
 
 // run asks the participants in order until the chain is closed.
 func (f *fold) run(ctx context.Context) {
 	c := f.chain
-	f.steps = make([]Step, 0, len(c.participants))
+	f.verdict.Steps = make([]Step, 0, len(c.participants))
 	for i := 0; i < len(c.participants) && !f.closed; {
 		if !c.applies(i, f.req) {
 			i++
@@ -281,16 +279,13 @@ func checked(p *Participant, event Event, a Answer) Answer {
 
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// take folds one answer in (C1-C9). It does nothing once the chain is closed.
+// take folds one answer in (C1-C9).
 func (f *fold) take(ctx context.Context, p *Participant, a Answer, took time.Duration) {
-	if f.closed {
-		return
-	}
 	if ctx.Err() != nil {
 		f.abandon(ctx)
 		return
 	}
-	f.steps = append(f.steps, Step{Participant: p, Answer: a, Took: took})
+	f.verdict.Steps = append(f.verdict.Steps, Step{Participant: p, Answer: a, Took: took})
 	if p.Observer != nil {
 		p.Observer.Answered(f.req.event, a, took)
 	}
@@ -334,13 +329,14 @@ func (f *fold) fail(p *Participant, why *Failure) {
 }
 
 func (f *fold) close(p *Participant, cause Cause, reason string) {
-	f.closed, f.by, f.cause = true, p, cause
-	f.outcome = Outcome{Decision: Deny, Reason: reason}
+	f.closed = true
+	f.verdict.By, f.verdict.Cause = p, cause
+	f.verdict.Outcome = Outcome{Decision: Deny, Reason: reason}
 }
 
 func (f *fold) abandon(ctx context.Context) {
-	f.closed, f.abandoned = true, true
-	f.outcome = Outcome{Decision: Deny, Reason: fmt.Sprintf("the caller stopped waiting: %v", context.Cause(ctx))}
+	f.close(nil, NoCause, fmt.Sprintf("the caller stopped waiting: %v", context.Cause(ctx)))
+	f.verdict.Abandoned = true
 }
 
 // called is how reasons name a participant.
@@ -354,9 +350,9 @@ func hand(p *Participant, reason string) string {
 	return called(p) + ": " + reason
 }
 
-// verdict is what the chain says once everybody was asked.
-func (f *fold) verdict() Verdict {
-	v := Verdict{Outcome: f.outcome, Cause: f.cause, By: f.by, Abandoned: f.abandoned, Steps: f.steps}
+// conclude makes the outcome of a chain that nobody closed.
+func (f *fold) conclude() {
+	v := &f.verdict
 	switch {
 	case f.closed:
 	case !f.covered:
@@ -374,5 +370,4 @@ func (f *fold) verdict() Verdict {
 	default:
 		v.Outcome = Outcome{Decision: Allow, Reason: strings.Join(f.opened, "; ")}
 	}
-	return v
 }

@@ -34,7 +34,7 @@ func (f *fold) askGuards(ctx context.Context, i int) int {
 	}
 	for s := i; s < end; s++ {
 		p := c.participants[s]
-		if p == f.by {
+		if p == f.verdict.By {
 			break // nobody behind the one that denied is asked
 		}
 		if p.Mode == Shadow && c.applies(s, f.req) {

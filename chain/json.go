@@ -9,14 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// strict are the rules of every text that this package reads: no duplicate
-// names at any depth, at most 10,000 levels, one value and nothing after it.
-// Invalid UTF-8 is refused by wellFormed beforehand; the option only lets an
-// escaped lone surrogate pass, which JavaScript runtimes make by cutting text.
-func strict() jsontext.Options { return jsontext.AllowInvalidUTF8(true) }
 
 func wellFormed(text []byte) error {
 	if utf8.Valid(text) {
@@ -36,90 +31,110 @@ func wellFormed(text []byte) error {
 // CheckValue reports why text is not exactly one JSON value under the
 // contract's rules.
 func CheckValue(text []byte) error {
-	if err := wellFormed(text); err != nil {
+	return read(text, func(dec *jsontext.Decoder) error {
+		_, err := dec.ReadValue()
 		return err
-	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(text), strict())
-	if _, err := dec.ReadValue(); err != nil {
-		return plainly(err)
-	}
-	return end(dec)
+	})
 }
 
 // ReadObject reads text as exactly one JSON object under the contract's rules
 // and calls member for each of its members, in order, with the decoded name,
 // the bytes of the value without surrounding blanks, and where in text they
-// begin. It stops at member's first error.
-func ReadObject(text []byte, member func(name string, value json.RawMessage, at int) error) error {
+// begin. It stops at member's first error. Only value may be kept.
+func ReadObject(text []byte, member func(name []byte, value json.RawMessage, at int) error) error {
+	return read(text, func(dec *jsontext.Decoder) error {
+		if kind := kindName(dec.PeekKind()); kind != "" {
+			return errors.New(kind + " instead of an object")
+		}
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+		for dec.PeekKind() != '}' {
+			quoted, err := dec.ReadValue()
+			if err != nil {
+				return err
+			}
+			name := quoted[1 : len(quoted)-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name, _ = jsontext.AppendUnquote(nil, quoted) // see ReadString
+			}
+			value, err := dec.ReadValue()
+			if err != nil {
+				return err
+			}
+			stop := int(dec.InputOffset())
+			at := stop - len(value)
+			if err := member(name, text[at:stop:stop], at); err != nil {
+				return err
+			}
+		}
+		_, err := dec.ReadToken()
+		return err
+	})
+}
+
+// read calls f to read the one value of text, under the rules of every text
+// that this package reads: valid UTF-8, no duplicate names at any depth, at
+// most 10,000 levels, and nothing but blanks after the value.
+func read(text []byte, f func(*jsontext.Decoder) error) error {
+	if len(bytes.TrimLeft(text, " \t\r\n")) == 0 {
+		return errors.New("no JSON value")
+	}
 	if err := wellFormed(text); err != nil {
 		return err
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(text), strict())
-	open, err := dec.ReadToken()
-	if err != nil {
+	u := unmarshaler{f: f}
+	// The bytes are known to be UTF-8; the option only lets an escaped lone
+	// surrogate pass, which JavaScript runtimes make by cutting text.
+	err := jsonv2.Unmarshal(text, &u, jsontext.AllowInvalidUTF8(true))
+	switch {
+	case u.err != nil:
+		return plainly(u.err)
+	case err != nil:
 		return plainly(err)
-	}
-	if open.Kind() != '{' {
-		return fmt.Errorf("%s instead of an object", kindName(open.Kind()))
-	}
-	for dec.PeekKind() != '}' {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return plainly(err)
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return plainly(err)
-		}
-		stop := int(dec.InputOffset())
-		at := stop - len(value)
-		if err := member(name, text[at:stop:stop], at); err != nil {
-			return err
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return plainly(err)
-	}
-	return end(dec)
-}
-
-// end makes sure that only blanks follow.
-func end(dec *jsontext.Decoder) error {
-	switch _, err := dec.ReadToken(); {
-	case err == nil:
-		return fmt.Errorf("a second value after the first, before byte %d", dec.InputOffset())
-	case !errors.Is(err, io.EOF):
-		return fmt.Errorf("data after the value: %w", plainly(err))
 	}
 	return nil
 }
 
+// unmarshaler reads by f, and keeps its error from being wrapped. It borrows a
+// decoder from the library, which keeps them for reuse.
+type unmarshaler struct {
+	f   func(*jsontext.Decoder) error
+	err error
+}
+
+// UnmarshalJSONFrom implements the library's interface for types that read
+// themselves.
+func (u *unmarshaler) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	u.err = u.f(dec)
+	return u.err
+}
+
 // plainly says a decoder's error in the words of our refusals.
 func plainly(err error) error {
-	if errors.Is(err, io.EOF) {
-		return errors.New("no JSON value")
-	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON text is cut short")
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "jsontext: "))
 }
 
+// kindName says what a value is that is not an object, and nothing of what is no
+// value.
 func kindName(k jsontext.Kind) string {
 	switch k {
-	case '[':
+	case jsontext.KindBeginArray:
 		return "an array"
-	case '"':
+	case jsontext.KindString:
 		return "a string"
-	case '0':
+	case jsontext.KindNumber:
 		return "a number"
-	case 't', 'f':
+	case jsontext.KindTrue, jsontext.KindFalse:
 		return "a boolean"
-	case 'n':
+	case jsontext.KindNull:
 		return "null"
+	case jsontext.KindBeginObject, jsontext.KindEndObject, jsontext.KindEndArray, jsontext.KindInvalid:
 	}
-	return "something"
+	return ""
 }
 
 // ReadString returns the text of a JSON string, false where value is none.
@@ -130,6 +145,9 @@ func ReadString(value json.RawMessage) (string, bool) {
 	// The only error left for a value that was read strictly is an escaped
 	// lone surrogate, which is decoded as U+FFFD for matching and logs; what
 	// is carried on is the value itself.
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), true
+	}
 	text, _ := jsontext.AppendUnquote(nil, value)
 	return string(text), true
 }

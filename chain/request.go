@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -33,31 +34,53 @@ type span struct{ from, to int }
 
 func (s span) set() bool { return s.to > s.from }
 
-// fields of a request that this version knows.
+// field is one of the fields of a request that this version knows, or a set of
+// them.
+type field uint16
+
 const (
-	fieldSchema     = "hook_schema"
-	fieldEvent      = "event"
-	fieldWorkspace  = "workspace"
-	fieldAgentID    = "agent_id"
-	fieldToolCallID = "tool_call_id"
-	fieldToolName   = "tool_name"
-	fieldInput      = "input"
-	fieldOutput     = "output"
-	fieldIsError    = "is_error"
+	fieldSchema field = 1 << iota
+	fieldEvent
+	fieldWorkspace
+	fieldAgentID
+	fieldToolCallID
+	fieldToolName
+	fieldInput
+	fieldOutput
+	fieldIsError
 )
+
+// ofResult reports whether only a request at post_tool_use has the field.
+func (f field) ofResult() bool { return f == fieldOutput || f == fieldIsError }
+
+// knownFields are the names of the fields, in the order of their bits.
+func knownFields() [9]string {
+	return [...]string{
+		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "input", "output", "is_error",
+	}
+}
+
+func fieldOf(name string) (field, bool) {
+	for i, known := range knownFields() {
+		if name == known {
+			return 1 << i, true
+		}
+	}
+	return 0, false
+}
 
 // ParseRequest reads one envelope strictly. The Request keeps text, which must
 // not be changed afterwards.
 func ParseRequest(text []byte) (*Request, error) {
 	r := &Request{text: text}
-	var seen fieldSet
-	err := ReadObject(text, func(name string, value json.RawMessage, at int) error {
-		bit := fieldBit(name)
-		if bit == 0 {
-			return checkUnknown(name, at)
+	var seen field
+	err := ReadObject(text, func(name []byte, value json.RawMessage, at int) error {
+		f, known := fieldOf(string(name))
+		if !known {
+			return checkUnknown(string(name), at)
 		}
-		seen |= bit
-		if err := r.take(name, value, at); err != nil {
+		seen |= f
+		if err := r.take(f, value, at); err != nil {
 			return fmt.Errorf("field %q at byte %d %w", name, at, err)
 		}
 		return nil
@@ -72,9 +95,9 @@ func ParseRequest(text []byte) (*Request, error) {
 }
 
 // take stores one known field.
-func (r *Request) take(name string, value json.RawMessage, at int) error {
+func (r *Request) take(f field, value json.RawMessage, at int) error {
 	where := span{at, at + len(value)}
-	switch name {
+	switch f {
 	case fieldSchema:
 		if string(value) != "1" {
 			return fmt.Errorf("is %.40s: this gateway speaks hook_schema 1", value)
@@ -114,8 +137,8 @@ func (r *Request) take(name string, value json.RawMessage, at int) error {
 	return nil
 }
 
-func into(field *string, value json.RawMessage) (err error) {
-	*field, err = stringField(value)
+func into(to *string, value json.RawMessage) (err error) {
+	*to, err = stringField(value)
 	return err
 }
 
@@ -128,10 +151,10 @@ func stringField(value json.RawMessage) (string, error) {
 }
 
 // complete checks what only the whole object can tell.
-func (r *Request) complete(seen fieldSet) error {
-	for _, name := range knownFields() {
-		present := seen&fieldBit(name) != 0
-		result := name == fieldOutput || name == fieldIsError
+func (r *Request) complete(seen field) error {
+	for i, name := range knownFields() {
+		f := field(1 << i)
+		present, result := seen&f != 0, f.ofResult()
 		switch {
 		case present && result && r.event == PreToolUse:
 			return fmt.Errorf("field %q is present before the call, which has no result yet", name)
@@ -140,41 +163,6 @@ func (r *Request) complete(seen fieldSet) error {
 		}
 	}
 	return nil
-}
-
-// knownFields are the fields of a request in the order of the contract.
-func knownFields() []string {
-	return []string{
-		fieldSchema, fieldEvent, fieldWorkspace, fieldAgentID, fieldToolCallID, fieldToolName, fieldInput,
-		fieldOutput, fieldIsError,
-	}
-}
-
-// fieldSet has a bit for each known field.
-type fieldSet uint16
-
-func fieldBit(name string) fieldSet {
-	switch name {
-	case fieldSchema:
-		return 1 << 0
-	case fieldEvent:
-		return 1 << 1
-	case fieldWorkspace:
-		return 1 << 2
-	case fieldAgentID:
-		return 1 << 3
-	case fieldToolCallID:
-		return 1 << 4
-	case fieldToolName:
-		return 1 << 5
-	case fieldInput:
-		return 1 << 6
-	case fieldOutput:
-		return 1 << 7
-	case fieldIsError:
-		return 1 << 8
-	}
-	return 0
 }
 
 // checkUnknown refuses a name that a reader which folds case would take for a
@@ -205,7 +193,9 @@ func (r *Request) ToolCallID() string { return r.toolCallID }
 func (r *Request) ToolName() string { return r.toolName }
 
 // Input is the JSON text of the tool's input, after every modify so far.
-func (r *Request) Input() json.RawMessage { return r.text[r.input.from:r.input.to:r.input.to] }
+func (r *Request) Input() json.RawMessage { return r.at(r.input) }
+
+func (r *Request) at(s span) json.RawMessage { return r.text[s.from:s.to:s.to] }
 
 // Output is the JSON text of the tool's result, after every replace so far;
 // nil before the call.
@@ -213,7 +203,7 @@ func (r *Request) Output() json.RawMessage {
 	if !r.output.set() {
 		return nil
 	}
-	return r.text[r.output.from:r.output.to:r.output.to]
+	return r.at(r.output)
 }
 
 // IsError is whether the result is an error; false before the call.
@@ -221,7 +211,7 @@ func (r *Request) IsError() bool { return r.isError }
 
 // JSON is the whole envelope: the text that was received, with what was
 // rewritten since in its place.
-func (r *Request) JSON() []byte { return r.text[:len(r.text):len(r.text)] }
+func (r *Request) JSON() []byte { return slices.Clip(r.text) }
 
 // Line is the envelope on one line, without its end. Outside of strings JSON
 // has line breaks only as blanks, and inside none, so each becomes a space.

@@ -67,8 +67,8 @@ type answerFields struct {
 	decision, reason, input, output, isError json.RawMessage
 }
 
-func (a *answerFields) take(name string, value json.RawMessage, _ int) error {
-	switch name {
+func (a *answerFields) take(name []byte, value json.RawMessage, _ int) error {
+	switch string(name) {
 	case "decision":
 		a.decision = value
 	case "reason":
