@@ -1,0 +1,185 @@
+// Command vulndb lays out Go vulnerability reports as a database that
+// govulncheck reads from a file URL.
+//
+// The reports come with the module golang.org/x/vulndb, which every module
+// proxy serves, so that code can be checked where vuln.go.dev cannot be
+// reached. The layout is the one of https://go.dev/doc/security/vuln/database.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// module carries the reports.
+const module = "golang.org/x/vulndb@latest"
+
+// enough is how many reports there are at least. A database with little in it
+// would find nothing, which must not look like a good result.
+const enough = 4000
+
+func main() {
+	to := flag.String("to", "", "directory to lay the database out in; it must not exist")
+	flag.Parse()
+	if err := run(context.Background(), *to); err != nil {
+		fmt.Fprintln(os.Stderr, "vulndb:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, to string) error {
+	from, asOf, err := fetch(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := layOut(from, to, asOf, enough)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d reports as of %s\n", n, asOf.Format(time.DateOnly))
+	return nil
+}
+
+// fetch has the go command download the module, and returns the directory of
+// the reports and the time of the module's version.
+func fetch(ctx context.Context) (dir string, asOf time.Time, err error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	var got struct{ Dir, Info, Error string }
+	if jsonErr := json.Unmarshal(out, &got); err == nil {
+		err = jsonErr
+	}
+	if got.Error != "" {
+		err = errors.New(got.Error)
+	}
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("downloading %s: %w", module, err)
+	}
+	text, err := os.ReadFile(got.Info)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	var version struct{ Time time.Time }
+	if err := json.Unmarshal(text, &version); err != nil {
+		return "", time.Time{}, fmt.Errorf("%s: %w", got.Info, err)
+	}
+	return filepath.Join(got.Dir, "data", "osv"), version.Time, nil
+}
+
+// report is what the indexes need of one report.
+type report struct {
+	ID       string    `json:"id"`
+	Modified time.Time `json:"modified"`
+	Aliases  []string  `json:"aliases,omitempty"`
+	Affected []struct {
+		Package struct {
+			Name string `json:"name"`
+		} `json:"package"`
+	} `json:"affected"`
+}
+
+// moduleEntry is one module of index/modules.json. The optional version of the
+// last fix is left out: the reader then looks into the report itself.
+type moduleEntry struct {
+	Path  string       `json:"path"`
+	Vulns []moduleVuln `json:"vulns"`
+}
+
+type moduleVuln struct {
+	ID       string    `json:"id"`
+	Modified time.Time `json:"modified"`
+}
+
+// vulnEntry is one report of index/vulns.json.
+type vulnEntry struct {
+	ID       string    `json:"id"`
+	Modified time.Time `json:"modified"`
+	Aliases  []string  `json:"aliases,omitempty"`
+}
+
+// layOut writes the database and returns how many reports it holds.
+func layOut(from, to string, asOf time.Time, atLeast int) (int, error) {
+	files, err := filepath.Glob(filepath.Join(from, "GO-*.json"))
+	if err != nil {
+		return 0, err
+	}
+	if len(files) < atLeast {
+		return 0, fmt.Errorf("%s holds %d reports, which is fewer than %d", from, len(files), atLeast)
+	}
+	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("%s exists already", to)
+	}
+	for _, dir := range []string{"ID", "index"} {
+		if err := os.MkdirAll(filepath.Join(to, dir), 0o755); err != nil {
+			return 0, err
+		}
+	}
+	modules := map[string]*moduleEntry{}
+	vulns := make([]vulnEntry, 0, len(files))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return 0, err
+		}
+		var r report
+		if err := json.Unmarshal(text, &r); err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
+		if r.ID+".json" != filepath.Base(file) {
+			return 0, fmt.Errorf("%s: its id is %q", file, r.ID)
+		}
+		if err := os.WriteFile(filepath.Join(to, "ID", filepath.Base(file)), text, 0o644); err != nil {
+			return 0, err
+		}
+		vulns = append(vulns, vulnEntry{ID: r.ID, Modified: r.Modified, Aliases: r.Aliases})
+		index(modules, r)
+	}
+	for file, content := range map[string]any{
+		"db.json":      map[string]time.Time{"modified": asOf},
+		"modules.json": byPath(modules),
+		"vulns.json":   vulns,
+	} {
+		text, err := json.Marshal(content)
+		if err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(filepath.Join(to, "index", file), text, 0o644); err != nil {
+			return 0, err
+		}
+	}
+	return len(files), nil
+}
+
+// index enters r once under each module that it affects.
+func index(modules map[string]*moduleEntry, r report) {
+	for _, a := range r.Affected {
+		path := a.Package.Name
+		m := modules[path]
+		if m == nil {
+			m = &moduleEntry{Path: path}
+			modules[path] = m
+		}
+		if n := len(m.Vulns); n == 0 || m.Vulns[n-1].ID != r.ID {
+			m.Vulns = append(m.Vulns, moduleVuln{ID: r.ID, Modified: r.Modified})
+		}
+	}
+}
+
+func byPath(modules map[string]*moduleEntry) []*moduleEntry {
+	sorted := make([]*moduleEntry, 0, len(modules))
+	for _, m := range modules {
+		sorted = append(sorted, m)
+	}
+	slices.SortFunc(sorted, func(a, b *moduleEntry) int { return strings.Compare(a.Path, b.Path) })
+	return sorted
+}
