@@ -249,35 +249,16 @@ func put(ctx context.Context, p *Participant, call Call, began time.Time) (answe
 			took = time.Since(began)
 		}
 	}()
-	answer = checked(p, call.Request.event, p.Binding.Ask(ctx, call))
+	answer = p.Binding.Ask(ctx, call).Checked(call.Request.event)
+	if d := answer.Outcome.Decision; p.Guard && answer.Failure == nil && (d == Modify || d == Replace) {
+		answer = Fail(WrongDecision, fmt.Sprintf("answered %s, but as a guard it promised only to allow or deny", d), "")
+	}
 	took = time.Since(began)
 	if answer.Failure == nil && took > call.Allowed {
 		answer = call.Expired("an answer came after the deadline")
 	}
 	return answer, took
 }
-
-// checked turns an answer that the contract does not know into a failure.
-func checked(p *Participant, event Event, a Answer) Answer {
-	if a.Failure != nil {
-		return a
-	}
-	switch d := a.Outcome.Decision; {
-	case d == Undecided:
-		return Fail(WrongDecision, "answered without a decision", "")
-	case !d.fits(event):
-		return Fail(WrongDecision, fmt.Sprintf("answered %s, which cannot be answered at %s", d, event), "")
-	case p.Guard && (d == Modify || d == Replace):
-		return Fail(WrongDecision, fmt.Sprintf("answered %s, but as a guard it promised only to allow or deny", d), "")
-	case d == Modify && !isObject(a.Outcome.Input):
-		return Fail(UnusableRewrite, "answered modify with an input that is not a JSON object", "")
-	case d == Replace && len(a.Outcome.Output) == 0:
-		return Fail(Malformed, "answered replace without an output", "")
-	}
-	return a
-}
-
-func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 // take folds one answer in (C1-C9).
 func (f *fold) take(ctx context.Context, p *Participant, a Answer, took time.Duration) {

@@ -33,6 +33,27 @@ type Answer struct {
 	Failure *Failure
 }
 
+// Checked returns the answer as it counts at event: one that the contract does
+// not know there is a failure (C3).
+func (a Answer) Checked(event Event) Answer {
+	if a.Failure != nil {
+		return a
+	}
+	switch d := a.Outcome.Decision; {
+	case d == Undecided:
+		return Fail(WrongDecision, "answered without a decision", "")
+	case !d.fits(event):
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, which cannot be answered at %s", d, event), "")
+	case d == Modify && !isObject(a.Outcome.Input):
+		return Fail(UnusableRewrite, "answered modify with an input that is not a JSON object", "")
+	case d == Replace && len(a.Outcome.Output) == 0:
+		return Fail(Malformed, "answered replace without an output", "")
+	}
+	return a
+}
+
+func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+
 // Call is one question to one participant.
 type Call struct {
 	// Request is the call as the chain has left it. It is shared: nobody may
