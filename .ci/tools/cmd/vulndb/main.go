@@ -119,8 +119,16 @@ func layOut(from, to string, asOf time.Time, atLeast int) (int, error) {
 	if _, err := os.Stat(to); !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("%s exists already", to)
 	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return 0, err
+	}
+	db, err := os.OpenRoot(to)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
 	for _, dir := range []string{"ID", "index"} {
-		if err := os.MkdirAll(filepath.Join(to, dir), 0o755); err != nil {
+		if err := db.Mkdir(dir, 0o755); err != nil {
 			return 0, err
 		}
 	}
@@ -138,7 +146,7 @@ func layOut(from, to string, asOf time.Time, atLeast int) (int, error) {
 		if r.ID+".json" != filepath.Base(file) {
 			return 0, fmt.Errorf("%s: its id is %q", file, r.ID)
 		}
-		if err := os.WriteFile(filepath.Join(to, "ID", filepath.Base(file)), text, 0o644); err != nil {
+		if err := db.WriteFile("ID/"+r.ID+".json", text, 0o644); err != nil {
 			return 0, err
 		}
 		vulns = append(vulns, vulnEntry{ID: r.ID, Modified: r.Modified, Aliases: r.Aliases})
@@ -153,7 +161,7 @@ func layOut(from, to string, asOf time.Time, atLeast int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := os.WriteFile(filepath.Join(to, "index", file), text, 0o644); err != nil {
+		if err := db.WriteFile("index/"+file, text, 0o644); err != nil {
 			return 0, err
 		}
 	}
