@@ -1,0 +1,327 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+const (
+	// idlePatience is shorter than the 5 s after which the servers that close
+	// idle connections soonest do so, since a request that meets the closing
+	// of its connection may have to fail.
+	idlePatience = 4 * time.Second
+	// maxHeaderBytes bounds the head of a response, interim ones included.
+	maxHeaderBytes = 64 << 10
+	// maxExcerpt is how much is read of a body that only explains a failure,
+	// and excerptPatience how long that may keep the failure waiting.
+	maxExcerpt      = 4 << 10
+	excerptPatience = 100 * time.Millisecond
+	// maxGrant bounds the memory given for a body on its length's word alone.
+	maxGrant = 32 << 10
+)
+
+// httpSender is the sender over net/http. It uses the RoundTripper itself:
+// what an http.Client would add (redirects, cookies, timers) is not wanted.
+type httpSender struct {
+	base  *http.Request // of every question: the URL, no context, no body
+	proxy func(*http.Request) (*url.URL, error)
+	tls   *tls.Config // nil where the URL is not https
+	dial  *dialer
+	idle  int   // connections to keep
+	limit int64 // bytes of an answer
+
+	// roundTripper is replaced where its connections can no longer be trusted.
+	roundTripper atomic.Pointer[http.Transport]
+}
+
+// newHTTPSender takes checked options.
+func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *tls.Config) *httpSender {
+	headers["Content-Type"] = []string{"application/json"}
+	headers["Accept"] = []string{"application/json"}
+	headers["Accept-Encoding"] = []string{"identity"}
+	headers["User-Agent"] = []string{o.UserAgent}
+	s := &httpSender{
+		base:  &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: headers},
+		proxy: o.Proxy, tls: security, dial: newDialer(), idle: o.MaxInFlight, limit: o.MaxResponseBytes,
+	}
+	s.roundTripper.Store(s.newTransport())
+	return s
+}
+
+func (s *httpSender) newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  s.proxy,
+		OnProxyConnectResponse: proxyAnswered,
+		DialContext:            s.dial.dial,
+		TLSClientConfig:        s.tls.Clone(),
+		TLSHandshakeTimeout:    dialPatience,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    s.idle,
+		IdleConnTimeout:        idlePatience,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ReadBufferSize:         2 << 10, // answers are short
+		WriteBufferSize:        4 << 10,
+		HTTP2: &http.HTTP2Config{
+			// The defaults let an endpoint send 4 MiB for each call, read or not.
+			MaxReceiveBufferPerConnection: 1 << 20,
+			MaxReceiveBufferPerStream:     64 << 10,
+			// A peer that vanished is noticed even if no call waits out its time.
+			SendPingTimeout: 5 * time.Second,
+			PingTimeout:     5 * time.Second,
+		},
+	}
+}
+
+// proxyAnswered refuses a tunnel that the proxy did not open.
+func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
+	if r.StatusCode != http.StatusOK {
+		return &dialError{err: fmt.Errorf("the proxy answered %s", r.Status)}
+	}
+	return nil
+}
+
+func (s *httpSender) dropIdle() { s.roundTripper.Load().CloseIdleConnections() }
+
+// send puts the question, and puts it a second time at most, where it met a
+// connection that was kept open from an earlier one and died before it brought
+// the first byte of an answer.
+func (s *httpSender) send(ctx context.Context, q question) (reply, *sendError) {
+	ctx, cancel := context.WithDeadline(ctx, q.deadline)
+	defer cancel()
+	r, x, err := s.exchange(ctx, cancel, q)
+	if err != nil && ctx.Err() == nil && x.diedUnheard(err) {
+		// Where one connection was stale the others that idle may be too.
+		s.dropIdle()
+		r, x, err = s.exchange(ctx, cancel, q)
+	}
+	switch {
+	case err == nil:
+		return r, nil
+	case ctx.Err() == nil:
+		return reply{}, x.explain(err)
+	}
+	if x.http2 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// HTTP/2 would put the next question to the same silent connection.
+		s.retire(x.via)
+	}
+	return reply{}, &sendError{cause: chain.Timeout, text: "did not answer in time", err: x.waiting(err)}
+}
+
+// retire replaces a RoundTripper, if that has not happened yet, and leaves its
+// connections to the exchanges that still use them.
+func (s *httpSender) retire(old *http.Transport) {
+	if s.roundTripper.CompareAndSwap(old, s.newTransport()) {
+		old.CloseIdleConnections()
+	}
+}
+
+// exchange is what is known of a question on its way.
+type exchange struct {
+	via    *http.Transport
+	secure bool
+	trace  httptrace.ClientTrace
+	body   bytes.Reader
+
+	// Of the connection that carries it, once there is one.
+	had    bool
+	conn   *watchedConn // nil where it cannot be found
+	reused bool
+	http2  bool
+
+	heard    atomic.Bool // a byte of an answer, over TLS; set by the goroutine that reads
+	answered bool        // the head was read
+}
+
+// errStale is what the RoundTripper gets in place of the body when it wants to
+// send a request once more: whether that happens is for send to say.
+var errStale = errors.New("the connection was closed, or refused the request, before the first byte of an answer")
+
+func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q question) (reply, *exchange, error) {
+	x := &exchange{via: s.roundTripper.Load(), secure: s.tls != nil}
+	x.trace.GotConn = x.gotConn
+	if x.secure {
+		x.trace.GotFirstResponseByte = func() { x.heard.Store(true) }
+	}
+	x.body.Reset(q.body)
+
+	req := s.base.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
+	req.Header = s.header(q)
+	req.ContentLength = int64(len(q.body))
+	// Exactly this type of body is known to net/http to be in memory, and is
+	// sent together with the head.
+	req.Body = io.NopCloser(&x.body)
+	req.GetBody = func() (io.ReadCloser, error) { return nil, errStale }
+
+	response, err := x.via.RoundTrip(req)
+	if err != nil {
+		return reply{}, x, err
+	}
+	x.answered = true
+	r, err := s.read(response, cancel)
+	return r, x, err
+}
+
+// header is that of the operator with what belongs to one question. Like the
+// transport, it takes the values by reference.
+func (s *httpSender) header(q question) http.Header {
+	h := maps.Clone(s.base.Header)
+	left := max(1, time.Until(q.deadline).Milliseconds())
+	values := [3]string{q.id, strconv.FormatInt(left, 10), q.traceparent}
+	h[headerIdempotencyKey] = values[0:1:1]
+	h[headerTimeout] = values[1:2:2]
+	if q.traceparent != "" {
+		h[headerTraceparent] = values[2:3:3]
+	}
+	return h
+}
+
+// gotConn is told which connection will carry the question, before it does.
+func (x *exchange) gotConn(info httptrace.GotConnInfo) {
+	x.had, x.reused, x.conn = true, info.Reused, watched(info.Conn)
+	if layer, ok := info.Conn.(*tls.Conn); ok {
+		x.http2 = layer.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	switch {
+	case x.conn == nil || x.http2:
+	case x.reused:
+		x.conn.settle()
+	default:
+		x.conn.begin()
+	}
+}
+
+// diedUnheard says that an idle connection was dead already: the question met
+// it before the first byte of an answer.
+func (x *exchange) diedUnheard(err error) bool {
+	return x.reused && !x.heard.Load() && (errors.Is(err, errStale) || x.http2 && connectionLost(err))
+}
+
+// waiting says what was waited for when the time ended.
+func (x *exchange) waiting(err error) error {
+	switch {
+	case !x.had:
+		return fmt.Errorf("still without a connection: %w", err)
+	case !x.answered:
+		return fmt.Errorf("still without the head of an answer: %w", err)
+	}
+	return fmt.Errorf("still without the end of the answer: %w", err)
+}
+
+// explain says what an error of the exchange means.
+func (x *exchange) explain(err error) *sendError {
+	if e, ok := errors.AsType[*sendError](err); ok {
+		return e
+	}
+	_, dialing := errors.AsType[*dialError](err)
+	var received int64
+	var ended bool
+	if x.conn != nil {
+		received, ended = x.conn.progress()
+	}
+	switch {
+	case dialing, !x.had && !x.secure:
+		return &sendError{cause: chain.Connect, text: "could not be reached", err: err}
+	case !x.had, tlsFailed(err):
+		return &sendError{cause: chain.TLS, text: "could not be reached: the TLS handshake failed", err: err}
+	case ended, connectionLost(err), errors.Is(err, errStale):
+		return &sendError{cause: chain.Reset, text: "closed the connection before a whole answer", err: err}
+	case x.http2: // whose errors have no types
+		return &sendError{cause: chain.Reset, text: "broke off before a whole answer", err: err}
+	case !x.answered && received >= maxHeaderBytes:
+		return &sendError{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes of headers", maxHeaderBytes), err: err}
+	}
+	return &sendError{cause: chain.Malformed, text: "did not answer in HTTP", err: err}
+}
+
+// connectionLost says that the connection ended, not that what it carried
+// could not be read.
+func connectionLost(err error) bool {
+	_, broken := errors.AsType[*net.OpError](err)
+	return broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}
+
+// tlsFailed finds what one side refuses during or just after a handshake.
+func tlsFailed(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && (op.Op == "remote error" || op.Op == "local error") // a TLS alert
+}
+
+// read reads as much of the response as matters.
+func (s *httpSender) read(response *http.Response, cancel context.CancelFunc) (reply, error) {
+	r := reply{
+		status:   response.StatusCode,
+		encoding: strings.Join(response.Header["Content-Encoding"], ", "),
+		location: response.Header.Get("Location"),
+	}
+	defer response.Body.Close() //nolint:errcheck // what was read is judged; the connection is not ours
+	switch {
+	case r.status == http.StatusSwitchingProtocols: // the body would be the connection itself
+		return r, nil
+	case r.status != http.StatusOK:
+		impatient := time.AfterFunc(excerptPatience, cancel)
+		defer impatient.Stop()
+		r.body, _ = readUpTo(response.Body, response.ContentLength, maxExcerpt) // whatever came
+		return r, nil
+	}
+	tooLong := &sendError{
+		cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes", s.limit),
+		err: fmt.Errorf("Content-Length %d", response.ContentLength),
+	}
+	if response.ContentLength > s.limit {
+		return r, tooLong
+	}
+	var err error
+	if r.body, err = readUpTo(response.Body, response.ContentLength, s.limit); errors.Is(err, errTooLong) {
+		return r, tooLong
+	}
+	return r, err
+}
+
+var errTooLong = errors.New("the body is longer")
+
+// readUpTo reads a whole body of at most limit bytes. length is what the
+// endpoint says it is, or negative.
+func readUpTo(body io.Reader, length, limit int64) ([]byte, error) {
+	grant := int64(512)
+	if length >= 0 {
+		grant = min(length+1, maxGrant) // one byte more, to find the end without growing
+	}
+	buf := make([]byte, 0, grant)
+	for {
+		n, err := body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return buf[:limit], errTooLong
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return buf, err
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package transport
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// WebhookOptions configure the binding of a remote participant.
+type WebhookOptions struct {
+	// URL is where questions are posted: http or https, without a user.
+	URL string
+	// Headers are sent with every question. Those that the gateway sets
+	// itself are refused.
+	Headers http.Header
+	// TLS is for https; nil means the defaults. Nothing older than TLS 1.2 is
+	// spoken, whatever it says.
+	TLS *tls.Config
+	// Proxy names the proxy of a request. Nil means none, whatever the
+	// environment says.
+	Proxy func(*http.Request) (*url.URL, error)
+	// UserAgent says who asks. Empty means "hookgate".
+	UserAgent string
+	Breaker   BreakerOptions
+	// MaxInFlight bounds the calls under way. Zero means 1024.
+	MaxInFlight int
+	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
+	MaxResponseBytes int64
+	// Observer is told of the breaker's transitions. May be nil.
+	Observer WebhookObserver
+}
+
+// WebhookObserver is told what happens to one remote participant.
+type WebhookObserver interface {
+	// Transition is told of each change of the breaker's state. It is called
+	// under the breaker's lock, from calls and from Status: it must not block,
+	// nor ask the webhook anything.
+	Transition(from, to BreakerState)
+}
+
+// Webhook is the [chain.Binding] of a participant behind a URL.
+//
+// Its breaker is asked first, then its limit of calls in flight. The breaker
+// counts every failure that is the participant's: not a deny, not a caller
+// that hung up, not a call refused by the limit or cut short by the chain's
+// budget.
+type Webhook struct {
+	where   string // the URL as logs show it
+	sender  sender
+	breaker *breaker
+	calls   limit
+	closed  atomic.Bool
+}
+
+// NewWebhook returns the binding of a remote participant, or every reason why
+// the options cannot be one.
+func NewWebhook(o WebhookOptions) (*Webhook, error) {
+	u, err := checkURL(o.URL, o.TLS != nil)
+	headers, headersErr := operatorHeaders(o.Headers)
+	errs := []error{err, headersErr, o.Breaker.check()}
+	if o.MaxInFlight < 0 {
+		errs = append(errs, fmt.Errorf("max in flight %d is negative", o.MaxInFlight))
+	}
+	if o.MaxResponseBytes < 0 {
+		errs = append(errs, fmt.Errorf("max response bytes %d is negative", o.MaxResponseBytes))
+	}
+	if !validHeaderValue(o.UserAgent) {
+		errs = append(errs, fmt.Errorf("user agent %q has control characters", o.UserAgent))
+	}
+	security, err := secured(u, o.TLS)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	if o.MaxInFlight == 0 {
+		o.MaxInFlight = 1024
+	}
+	if o.MaxResponseBytes == 0 {
+		o.MaxResponseBytes = 1 << 20
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "hookgate"
+	}
+	return newWebhook(o, u, newHTTPSender(o, u, headers, security)), nil
+}
+
+// newWebhook puts breaker and limit in front of a sender.
+func newWebhook(o WebhookOptions, u *url.URL, s sender) *Webhook {
+	w := &Webhook{where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}}
+	w.breaker = newBreaker(o.Breaker, func(from, to BreakerState) {
+		if o.Observer != nil {
+			o.Observer.Transition(from, to)
+		}
+	})
+	return w
+}
+
+// Ask posts the call and reads the answer.
+func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
+	done, refusal := w.breaker.admit()
+	if done == nil {
+		return chain.Fail(chain.BreakerOpen, refusal, w.where)
+	}
+	report := errFailed // what a panic leaves standing
+	defer func() {
+		done(report)
+		if w.breaker.justOpened() || w.closed.Load() {
+			w.sender.dropIdle()
+		}
+	}()
+	answer := w.askWithinLimit(ctx, call)
+	report = counted(ctx, call, answer)
+	return answer
+}
+
+func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) chain.Answer {
+	if !w.calls.enter() {
+		return w.calls.full()
+	}
+	defer w.calls.leave()
+
+	r, err := w.sender.send(ctx, question{
+		body: call.Request.JSON(),
+		// The prefix is that of Standard Webhooks; what follows is random.
+		id:          "msg_" + rand.Text(),
+		traceparent: traceparent(ctx),
+		deadline:    call.Deadline,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where)
+	case !time.Now().Before(call.Deadline):
+		return call.Expired(w.detail(err))
+	case err != nil:
+		return chain.Fail(err.cause, err.text, w.detail(err))
+	}
+	return w.judge(r, call.Request.Event())
+}
+
+// judge reads a reply. Its status says whether the participant lives, and only
+// then its body what it decided.
+func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
+	switch r.status {
+	case http.StatusOK:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return chain.Fail(chain.Redirect, fmt.Sprintf("answered with status %d, a redirect, which is never followed", r.status),
+			fmt.Sprintf("POST %s: to %.512q", w.where, r.location))
+	default:
+		return chain.Fail(chain.Status, fmt.Sprintf("answered with status %d", r.status),
+			fmt.Sprintf("POST %s: %s", w.where, excerpt(r.body)))
+	}
+	if r.encoding != "" && !strings.EqualFold(r.encoding, "identity") {
+		return chain.Fail(chain.Malformed, "answered in a content encoding that was not asked for",
+			fmt.Sprintf("POST %s: Content-Encoding %.64q", w.where, r.encoding))
+	}
+	return readAnswer(r.body, event)
+}
+
+func (w *Webhook) detail(err *sendError) string {
+	if err == nil {
+		return fmt.Sprintf("POST %s: an answer came after the deadline", w.where)
+	}
+	return fmt.Sprintf("POST %s: %v", w.where, err.err)
+}
+
+// counted is what a call reports to the breaker.
+func counted(ctx context.Context, call chain.Call, a chain.Answer) error {
+	switch {
+	case ctx.Err() != nil:
+		return errUncounted
+	case a.Failure != nil && slices.Contains([]chain.Cause{chain.Saturated, chain.BreakerOpen, chain.Budget}, a.Failure.Cause):
+		return errUncounted
+	case a.Failure == nil && usable(a.Outcome, call.Request.Event()):
+		return nil
+	}
+	return errFailed
+}
+
+// usable says whether the chain will take the outcome, or call it a failure of
+// the participant.
+func usable(o chain.Outcome, event chain.Event) bool {
+	switch o.Decision {
+	case chain.Allow, chain.Deny:
+		return true
+	case chain.Modify:
+		return event == chain.PreToolUse && len(o.Input) > 0 && o.Input[0] == '{'
+	case chain.Replace:
+		return event == chain.PostToolUse
+	case chain.Undecided:
+	}
+	return false
+}
+
+// Status is the binding's present state.
+func (w *Webhook) Status() Status {
+	return Status{InFlight: w.calls.inFlight(), Breaker: w.breaker.status()}
+}
+
+// Close closes the connections that are kept for later calls. A chain that was
+// replaced may still ask; its connections then end with each call.
+func (w *Webhook) Close() {
+	w.closed.Store(true)
+	w.sender.dropIdle()
+}
