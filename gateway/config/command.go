@@ -1,0 +1,134 @@
+package config
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const maxProcesses = 1024
+
+// Command is a program that is run.
+type Command struct {
+	// Argv is the program and its arguments, at least the first of them not
+	// empty. No shell is involved.
+	Argv []string
+	// Dir is the absolute working directory: where a program path with a
+	// directory part starts.
+	Dir string
+	// Env are the variables that the program has on top of the few that every
+	// program has; nil is none.
+	Env map[string]string
+	// Processes is how many workers are kept alive; 0 is a process for each
+	// call.
+	Processes int
+	Limits    Limits
+}
+
+// command reads a hook that is a program.
+func (r *reading) command(o object) *Command {
+	c := &Command{Argv: r.argv(o["command"]), Dir: r.home, Limits: r.limits(o)}
+	if v, ok := o["dir"]; ok {
+		if s, ok := r.literal(v); ok && r.noNUL(v, s) {
+			c.Dir = r.directory(v, s)
+		}
+	}
+	if v, ok := o["env"]; ok {
+		c.Env = r.env(v)
+	}
+	if v, ok := o["worker"]; ok {
+		c.Processes = r.worker(v)
+	}
+	return c
+}
+
+func (r *reading) argv(v value) []string {
+	items, ok := r.list(v, `a list like ["./check.sh", "--strict"] (no shell splits it)`)
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		r.fail(v, "is empty: it names the program to run")
+		return nil
+	}
+	var argv []string
+	for i, item := range items {
+		s, ok := r.text(item)
+		if !ok || !r.noNUL(item, s) {
+			continue
+		}
+		if i == 0 && s == "" {
+			r.fail(item, "is empty: it names the program to run")
+		}
+		if !isScript(argv) {
+			r.literal(item)
+		}
+		argv = append(argv, s)
+	}
+	return argv
+}
+
+// isScript reports whether what follows argv is a script for a shell or an
+// argument of one. There ${NAME} is the shell's own.
+func isScript(argv []string) bool {
+	shell := slices.IndexFunc(argv, func(arg string) bool {
+		return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(arg))
+	})
+	return shell >= 0 && slices.ContainsFunc(argv[shell+1:], func(arg string) bool {
+		return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, "c")
+	})
+}
+
+// noNUL reports a text that the operating system would read to its first NUL
+// only.
+func (r *reading) noNUL(v value, s string) bool {
+	if strings.ContainsRune(s, 0) {
+		r.fail(v, "has a NUL character in it")
+		return false
+	}
+	return true
+}
+
+func (r *reading) directory(v value, s string) string {
+	switch {
+	case s == "":
+		r.fail(v, "is empty: leave the key out for the directory of this file")
+	case filepath.IsAbs(s):
+		return filepath.Clean(s)
+	}
+	return filepath.Join(r.home, s)
+}
+
+// env reads the variables of a program.
+func (r *reading) env(v value) map[string]string {
+	if v.kind != mapping {
+		r.want(v, "a mapping of variables to texts")
+		return nil
+	}
+	all := map[string]string{}
+	for _, m := range r.unique(v) {
+		if !isVariable(m.key) {
+			r.failAt(m.keyAt, v.way, "%s is not the name of a variable: want letters, digits and _", quote(m.key))
+			continue
+		}
+		if s, ok := r.filled(m); ok && r.noNUL(m, s) {
+			all[m.key] = s
+		}
+	}
+	return all
+}
+
+func (r *reading) worker(v value) int {
+	o, ok := r.object(v, "processes")
+	if !ok {
+		return 0
+	}
+	p, ok := o["processes"]
+	if !ok {
+		r.fail(v, "processes is missing: it is how many are kept alive")
+		return 0
+	}
+	n, _ := r.whole(p, maxProcesses)
+	return int(n)
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// filledKeys are the keys in whose values ${NAME} and ${file:PATH} are filled
+// in.
+func filledKeys() []string { return []string{"headers", "env", "tls"} }
+
+// filler is where values come from that do not stand in the file itself.
+type filler struct {
+	// lookup finds a variable.
+	lookup func(name string) (string, bool)
+	// read reads a file by its absolute path.
+	read func(path string) ([]byte, error)
+}
+
+// filled reads a text and fills in what it refers to. It is never empty where
+// the file has a reference.
+func (r *reading) filled(v value) (string, bool) {
+	s, ok := r.text(v)
+	if !ok {
+		return "", false
+	}
+	full, err := r.expand(s)
+	if err != nil {
+		r.fail(v, "%v", err)
+		return "", false
+	}
+	return full, true
+}
+
+// expand replaces ${NAME} by a variable, ${file:PATH} by what a file holds and
+// $$ by a dollar. Every other dollar stands for itself. Errors name what was
+// referred to, never what was found there.
+func (r *reading) expand(s string) (string, error) {
+	var full strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "$")
+		full.WriteString(before)
+		switch {
+		case !found:
+			return full.String(), nil
+		case strings.HasPrefix(after, "$"):
+			full.WriteByte('$')
+			s = after[1:]
+		case strings.HasPrefix(after, "{"):
+			name, rest, closed := strings.Cut(after[1:], "}")
+			if !closed {
+				return "", fmt.Errorf("%s has no closing brace; a dollar before a brace is written $$", quote("$"+after))
+			}
+			found, err := r.resolve(name)
+			if err != nil {
+				return "", err
+			}
+			full.WriteString(found)
+			s = rest
+		default:
+			full.WriteByte('$')
+			s = after
+		}
+	}
+}
+
+// resolve is what ${reference} stands for.
+func (r *reading) resolve(reference string) (string, error) {
+	if file, ok := strings.CutPrefix(reference, "file:"); ok {
+		return r.secret(file)
+	}
+	if !isVariable(reference) {
+		return "", fmt.Errorf("${%.40s} is not ${NAME} or ${file:PATH}", printed(reference))
+	}
+	found, set := r.fill.lookup(reference)
+	switch {
+	case !set:
+		return "", fmt.Errorf("${%s}: the variable is not set", reference)
+	case found == "":
+		return "", fmt.Errorf("${%s}: the variable is empty", reference)
+	}
+	return found, nil
+}
+
+// secret is what a file holds, without the end of its last line.
+func (r *reading) secret(file string) (string, error) {
+	if file == "" {
+		return "", errors.New("${file:} names no file")
+	}
+	data, err := r.fill.read(r.absolute(file))
+	if err != nil {
+		return "", fmt.Errorf("${file:%s}: the file %w", printed(file), err)
+	}
+	found := strings.TrimRight(string(data), "\r\n")
+	if found == "" {
+		return "", fmt.Errorf("${file:%s}: the file is empty", printed(file))
+	}
+	return found, nil
+}
+
+// absolute is a path of the declaring file, which is relative to its directory.
+func (r *reading) absolute(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(r.dir, file)
+}
+
+// printed is a text from a file as a message can carry it.
+func printed(s string) string {
+	quoted := quote(s)
+	if quoted == `"`+s+`"` {
+		return s
+	}
+	return quoted
+}
+
+// isVariable reports whether a text is the name of a variable.
+func isVariable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}

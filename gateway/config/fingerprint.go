@@ -1,0 +1,106 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"maps"
+	"slices"
+)
+
+// fingerprint is the hash of everything the hook's binding is made of.
+func (h *Hook) fingerprint() [sha256.Size]byte {
+	d := newDigest()
+	switch {
+	case h.Command != nil:
+		d.text("command")
+		h.Command.fingerprint(d)
+	case h.Webhook != nil:
+		d.text("url")
+		h.Webhook.fingerprint(d)
+	case h.Use != nil:
+		d.text("use")
+		h.Use.fingerprint(d)
+	}
+	return d.sum()
+}
+
+func (c *Command) fingerprint(d digest) {
+	d.number(len(c.Argv))
+	for _, arg := range c.Argv {
+		d.text(arg)
+	}
+	d.text(c.Dir)
+	d.number(len(c.Env))
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		d.text(name)
+		d.text(c.Env[name])
+	}
+	d.number(c.Processes)
+	c.Limits.fingerprint(d)
+}
+
+func (w *Webhook) fingerprint(d digest) {
+	d.text(w.URL.String())
+	d.number(len(w.Headers))
+	for _, name := range slices.Sorted(maps.Keys(w.Headers)) {
+		d.text(name)
+		d.text(w.Headers.Get(name))
+	}
+	d.number(w.Breaker.ConsecutiveFailures)
+	d.number(int(w.Breaker.Open))
+	d.number(w.Breaker.HalfOpenProbes)
+	d.flag(w.TLS != nil)
+	if w.TLS != nil {
+		d.number(len(w.TLS.read))
+		for _, part := range w.TLS.read {
+			d.text(string(part))
+		}
+		d.text(w.TLS.ServerName)
+	}
+	d.flag(w.Proxy.FromEnvironment)
+	d.flag(w.Proxy.URL != nil)
+	if w.Proxy.URL != nil {
+		d.text(w.Proxy.URL.String())
+	}
+	w.Limits.fingerprint(d)
+}
+
+func (u *Use) fingerprint(d digest) {
+	d.text(u.Guard)
+	d.number(len(u.With))
+	for _, name := range slices.Sorted(maps.Keys(u.With)) {
+		d.text(name)
+		d.text(string(u.With[name]))
+	}
+}
+
+func (l Limits) fingerprint(d digest) {
+	d.number(l.MaxInFlight)
+	d.number(l.MaxResponseBytes)
+}
+
+// digest is a hash to which values are added so that no two lists of values
+// are added as the same bytes: each text is preceded by its length.
+type digest struct{ hash hash.Hash }
+
+func newDigest() digest { return digest{sha256.New()} }
+
+func (d digest) sum() [sha256.Size]byte { return [sha256.Size]byte(d.hash.Sum(nil)) }
+
+func (d digest) number(n int) {
+	d.hash.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) //nolint:gosec // the bits are hashed, whatever they count
+}
+
+func (d digest) flag(b bool) {
+	if b {
+		d.number(1)
+	} else {
+		d.number(0)
+	}
+}
+
+func (d digest) text(s string) {
+	d.number(len(s))
+	d.hash.Write([]byte(s))
+}

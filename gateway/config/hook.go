@@ -1,0 +1,333 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// The bounds of what an entry may say.
+const (
+	defaultTimeoutMs = 5000
+	maxTimeoutMs     = 10 * 60 * 1000
+	maxName          = 128 // bytes, of hooks and of tools
+
+	defaultInFlight = 64
+	maxInFlight     = 100_000
+
+	defaultResponse = 1 << 20 // bytes
+	maxResponse     = 64 << 20
+)
+
+// Hook is one entry of a file, with every default filled in. It is not changed
+// after it was loaded.
+type Hook struct {
+	// Position is where the entry begins.
+	Position Position
+	// Name is what reasons call it: printable, without quotes, at most 128
+	// bytes. It need not be unique.
+	Name string
+
+	// Exactly one of Command, Webhook and Use is set.
+	Command *Command
+	Webhook *Webhook
+	Use     *Use
+
+	Event chain.Event
+	// Tools are exact names with * for any run of characters; nil is every
+	// tool.
+	Tools []string
+	// When says whether the hook is asked about a request; nil is always.
+	When func(*chain.Request) bool
+	// Timeout is positive and at most ten minutes.
+	Timeout   time.Duration
+	OnFailure chain.OnFailure
+	Guard     bool
+	Mode      chain.Mode
+
+	// Fingerprint is the hash of everything its binding is made of: resolved
+	// values and the contents of referenced files. What the chain alone looks
+	// at (name, event, tools, conditions, timeout, guard, mode, on_failure) is
+	// not part of it. Of two loads, entries with equal fingerprints can share
+	// one binding.
+	Fingerprint [sha256.Size]byte
+}
+
+// Limits bound what one binding may use.
+type Limits struct {
+	// MaxInFlight is how many calls may be under way. At least 1.
+	MaxInFlight int
+	// MaxResponseBytes is how long an answer may be. At least 1.
+	MaxResponseBytes int
+}
+
+// Use is a guard that is part of the program.
+type Use struct {
+	// Guard is its name, one of those in [Options].
+	Guard string
+	// With are its options by name, each as JSON text. It is nil where the
+	// entry has none.
+	With map[string]json.RawMessage
+}
+
+// Mistake is an error about the entry, for what only the builder of a
+// participant can find out. key leads to the place inside of the entry
+// ("with.patterns[2]"); it is empty where the entry as a whole is meant.
+func (h *Hook) Mistake(key, message string) Error {
+	at := h.Position
+	switch {
+	case key == "":
+	case at.Path == "":
+		at.Path = key
+	default:
+		at.Path += ": " + key
+	}
+	return Error{at, message}
+}
+
+// entryKeys are the keys that every entry may have.
+func entryKeys() []string {
+	return []string{
+		"name", "command", "url", "use", "event", "tools", "when", "timeout_ms", "on_failure", "guard", "mode",
+	}
+}
+
+// ownedKeys are the keys that belong to some bindings only.
+func ownedKeys() []string {
+	return []string{
+		"env", "dir", "worker", "headers", "breaker", "tls", "proxy", "with", "max_in_flight", "max_response_bytes",
+	}
+}
+
+// bindingKeys are the keys that choose a binding.
+func bindingKeys() []string { return []string{"command", "url", "use"} }
+
+// owners are the bindings to which a key belongs, as the keys that choose them.
+func owners(key string) []string {
+	switch key {
+	case "env", "dir", "worker":
+		return []string{"command"}
+	case "headers", "breaker", "tls", "proxy":
+		return []string{"url"}
+	case "with":
+		return []string{"use"}
+	case "max_in_flight", "max_response_bytes":
+		return []string{"command", "url"}
+	}
+	return bindingKeys()
+}
+
+// hook reads one entry. What is wrong with it is in the errors; it is nil where
+// it is no entry at all.
+func (r *reading) hook(v value) *Hook {
+	v.way = entryWay(v)
+	o, ok := r.object(v, append(entryKeys(), ownedKeys()...)...)
+	if !ok {
+		return nil
+	}
+	before := len(r.errors)
+	h := &Hook{
+		Position: r.position(v.at, v.way),
+		Event:    chain.PreToolUse,
+		Timeout:  defaultTimeoutMs * time.Millisecond,
+	}
+	r.name(h, v, o)
+	r.binding(h, v, o)
+	r.applying(h, o)
+	r.policy(h, o)
+	if len(r.errors) == before {
+		h.Fingerprint = h.fingerprint()
+	}
+	return h
+}
+
+// entryWay is how an entry is called in what is reported about it.
+func entryWay(v value) way {
+	w := way{entry: v.way.String()}
+	if v.kind != mapping {
+		return w
+	}
+	if name := v.member("name"); name != nil && name.kind == text && name.text != "" {
+		w.entry += " " + quote(name.text)
+	}
+	return w
+}
+
+func (r *reading) name(h *Hook, v value, o object) {
+	n, ok := o["name"]
+	if !ok {
+		r.fail(v, "name is missing: denials are signed with it")
+		return
+	}
+	s, ok := r.literal(n)
+	if !ok || !r.printable(n, s, maxName) {
+		return
+	}
+	if strings.ContainsAny(s, `'"`) {
+		r.fail(n, "%s has a quote in it, and stands between quotes in denials", quote(s))
+		return
+	}
+	h.Name = s
+}
+
+// binding reads how the hook is reached: the one key that says so, and those
+// that belong to it. Where several do, each is read for its mistakes.
+func (r *reading) binding(h *Hook, v value, o object) {
+	var chosen []string
+	for _, key := range bindingKeys() {
+		if _, ok := o[key]; ok {
+			chosen = append(chosen, key)
+		}
+	}
+	switch len(chosen) {
+	case 0:
+		r.fail(v, "one of %s is missing: it says how the hook is reached", listed(bindingKeys(), "and"))
+	case 1:
+		r.misplaced(v, o, chosen[0])
+	default:
+		r.fail(v, "%s exclude each other: a hook is reached in one way", listed(chosen, "and"))
+	}
+	if _, ok := o["command"]; ok {
+		h.Command = r.command(o)
+	}
+	if _, ok := o["url"]; ok {
+		h.Webhook = r.webhook(o)
+	}
+	if _, ok := o["use"]; ok {
+		h.Use = r.use(o)
+	}
+}
+
+// misplaced reports keys that belong to other bindings than the chosen one.
+func (r *reading) misplaced(v value, o object, chosen string) {
+	for _, key := range ownedKeys() {
+		m, ok := o[key]
+		if ok && !slices.Contains(owners(key), chosen) {
+			r.failAt(m.keyAt, v.way, "%s belongs to a %s hook, and this is a %s hook",
+				key, listed(owners(key), "or"), chosen)
+		}
+	}
+}
+
+// applying reads when the hook is asked.
+func (r *reading) applying(h *Hook, o object) {
+	if v, ok := o["event"]; ok {
+		if word, ok := r.word(v, chain.PreToolUse.String(), chain.PostToolUse.String()); ok && word == chain.PostToolUse.String() {
+			h.Event = chain.PostToolUse
+		}
+	}
+	if v, ok := o["tools"]; ok {
+		h.Tools = r.tools(v)
+	}
+	if v, ok := o["when"]; ok {
+		h.When = r.when(v, h.Event)
+	}
+	if v, ok := o["timeout_ms"]; ok {
+		if ms, ok := r.whole(v, maxTimeoutMs); ok {
+			h.Timeout = time.Duration(ms) * time.Millisecond
+		}
+	}
+}
+
+// policy reads what the chain makes of the hook's answers.
+func (r *reading) policy(h *Hook, o object) {
+	if v, ok := o["guard"]; ok {
+		h.Guard, _ = r.boolean(v)
+	}
+	if v, ok := o["mode"]; ok {
+		if word, ok := r.word(v, chain.Enforce.String(), chain.Shadow.String()); ok && word == chain.Shadow.String() {
+			h.Mode = chain.Shadow
+		}
+	}
+	if v, ok := o["on_failure"]; ok {
+		word, ok := r.word(v, chain.DenyOnFailure.String(), chain.AllowOnFailure.String())
+		if ok && word == chain.AllowOnFailure.String() {
+			h.OnFailure = chain.AllowOnFailure
+		}
+		if h.Guard && h.OnFailure == chain.AllowOnFailure {
+			r.warn(v, "a guard that allows on failure guards nothing while it is down")
+		}
+	}
+}
+
+// tools reads the names of the tools about which a hook is asked.
+func (r *reading) tools(v value) []string {
+	items, ok := r.list(v, `a list of names, like ["shell", "mcp__*"]`)
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		r.fail(v, "an empty list is no tool at all: leave the key out for every tool")
+	}
+	var names []string
+	for _, item := range items {
+		s, ok := r.literal(item)
+		if !ok || !r.printable(item, s, maxName) {
+			continue
+		}
+		if strings.ContainsAny(s, `|^$\()[]+`) || strings.Contains(s, ".*") {
+			r.warn(item, "%s is a name, not an expression: only * stands for something else", quote(s))
+		}
+		names = append(names, s)
+	}
+	return names
+}
+
+// use reads a guard that is part of the program.
+func (r *reading) use(o object) *Use {
+	u := &Use{}
+	if s, ok := r.literal(o["use"]); ok {
+		u.Guard = s
+		r.knownGuard(o["use"], s)
+	}
+	if v, ok := o["with"]; ok {
+		u.With = r.options(v)
+	}
+	return u
+}
+
+// options reads a mapping of any values.
+func (r *reading) options(v value) map[string]json.RawMessage {
+	if v.kind != mapping {
+		r.want(v, "a mapping of options")
+		return nil
+	}
+	all := map[string]json.RawMessage{}
+	for _, m := range r.unique(v) {
+		if raw, ok := r.json(m); ok {
+			all[m.key] = raw
+		}
+	}
+	return all
+}
+
+func (r *reading) knownGuard(v value, name string) {
+	if slices.Contains(r.guards, name) {
+		return
+	}
+	hint := didYouMean(name, r.guards)
+	if hint == "" && len(r.guards) > 0 {
+		hint = "; known are " + listed(r.guards, "and")
+	}
+	r.fail(v, "unknown guard %s%s", quote(name), hint)
+}
+
+// limits reads what a hook outside of the program may use.
+func (r *reading) limits(o object) Limits {
+	l := Limits{MaxInFlight: defaultInFlight, MaxResponseBytes: defaultResponse}
+	if v, ok := o["max_in_flight"]; ok {
+		if n, ok := r.whole(v, maxInFlight); ok {
+			l.MaxInFlight = int(n)
+		}
+	}
+	if v, ok := o["max_response_bytes"]; ok {
+		if n, ok := r.whole(v, maxResponse); ok {
+			l.MaxResponseBytes = int(n)
+		}
+	}
+	return l
+}

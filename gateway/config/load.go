@@ -1,0 +1,242 @@
+package config
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// OperatorChain is the name of the operator's own chain. No tenant's chain can
+// have it.
+const OperatorChain = "operator"
+
+// Options say where the files are.
+type Options struct {
+	// ConfigFile is the operator's file, YAML or JSON; empty where there is
+	// none.
+	ConfigFile string
+	// ChainsDir is the directory of the tenants' files, each NAME.yaml,
+	// NAME.yml or NAME.json the chain of that name; empty where there is none.
+	ChainsDir string
+	// Default is the text of the operator's file where ConfigFile is empty;
+	// nil is no file. Its relative paths start in the working directory.
+	Default []byte
+	// Guards are the names that use: may have.
+	Guards []string
+	// LookupEnv finds the variable of ${NAME}; nil is that none is set.
+	LookupEnv func(name string) (string, bool)
+}
+
+// Set is everything that was read at one moment. It is not changed after it was
+// loaded.
+type Set struct {
+	// Operator is the operator's file, nil where none was configured.
+	Operator *File
+	// Chains are the tenants' files by the names of their chains.
+	Chains map[string]*File
+	// Sum is the hash of the names and contents of every file that was read,
+	// those included that the files refer to. Two sets with one sum are the
+	// same.
+	Sum [sha256.Size]byte
+	// Warnings are what is allowed and probably not meant: of the operator's
+	// file, of the chains' by name, each by line, and of their directory.
+	Warnings []Warning
+
+	options Options
+	dirs    []string
+}
+
+// Load reads and checks all files. The error is of type [Errors], unless the
+// working directory cannot be found.
+func Load(o Options) (*Set, error) { return load(o, nil) }
+
+// Next reads the same files again, as the configuration that is to follow s.
+// Beyond the mistakes that Load finds it is an error that the operator's file,
+// the directory of the chains, or every chain at once is gone: that is how a
+// volume looks that was not filled, and nobody removes a guard in this way.
+// The set that Next is called on stays as it is.
+func (s *Set) Next() (*Set, error) { return load(s.options, s) }
+
+// Dirs are the absolute directories in which a change can change the set, in
+// order. They are what [Watch] is to watch.
+func (s *Set) Dirs() []string { return s.dirs }
+
+// load takes snapshots until one has not changed while it was taken. The last
+// one is good as well where it was read without an error: each volume in it is
+// of one moment, if not the latest, and its change is still to be reported.
+func load(o Options, previous *Set) (*Set, error) {
+	for attempt := 1; ; attempt++ {
+		snap := newSnapshot()
+		set, err := build(o, previous, snap)
+		settled := snap.settled()
+		snap.close()
+		if settled || attempt == attempts {
+			return set, err
+		}
+	}
+}
+
+// loader reads the files of one snapshot.
+type loader struct {
+	options  Options
+	previous *Set // nil at the first load
+	snap     *snapshot
+	errors   Errors
+	set      *Set
+	warnings map[string][]Warning // by the name of the chain
+}
+
+func build(o Options, previous *Set, snap *snapshot) (*Set, error) {
+	l := loader{
+		options: o, previous: previous, snap: snap, warnings: map[string][]Warning{},
+		set: &Set{Chains: map[string]*File{}, options: o},
+	}
+	if err := l.operator(); err != nil {
+		return nil, err
+	}
+	if err := l.chains(); err != nil {
+		return nil, err
+	}
+	if len(l.errors) > 0 {
+		return nil, l.errors
+	}
+	l.set.Sum = snap.sum()
+	l.set.dirs = slices.Sorted(maps.Keys(snap.dirs))
+	l.set.Warnings = l.warned()
+	return l.set, nil
+}
+
+// operator reads the operator's file.
+func (l *loader) operator() error {
+	name, data := l.options.ConfigFile, l.options.Default
+	switch {
+	case name == "" && data == nil:
+		return nil
+	case name == "":
+		name = "built-in hooks"
+		l.snap.read[name] = data // so that the sum covers it
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	if l.options.ConfigFile != "" {
+		data, err = l.snap.file(path)
+		if err != nil {
+			if l.previous != nil {
+				err = fmt.Errorf("%w; removing the operator's file is not a reload", err)
+			}
+			l.fail(name, err)
+			return nil
+		}
+	}
+	l.set.Operator = l.file(OperatorChain, name, path, data)
+	return nil
+}
+
+// file reads one file of the snapshot.
+func (l *loader) file(chain, name, path string, data []byte) *File {
+	lookup := l.options.LookupEnv
+	if lookup == nil {
+		lookup = func(string) (string, bool) { return "", false }
+	}
+	r := reading{
+		file: name, dir: filepath.Dir(path), home: homeOf(path), guards: l.options.Guards,
+		fill: filler{lookup: lookup, read: l.snap.file},
+	}
+	f := r.parseFile(data)
+	sortErrors(r.errors)
+	l.errors = append(l.errors, r.errors...)
+	l.warnings[chain] = append(l.warnings[chain], r.warnings...)
+	return f
+}
+
+// fail reports a mistake of a whole file or directory.
+func (l *loader) fail(name string, err error) {
+	l.errors = append(l.errors, Error{Position{File: name}, err.Error()})
+}
+
+// chains reads the tenants' files.
+func (l *loader) chains() error {
+	if l.options.ChainsDir == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(l.options.ChainsDir)
+	if err != nil {
+		return err
+	}
+	names, err := l.snap.names(dir)
+	if err != nil {
+		l.fail(l.options.ChainsDir, fmt.Errorf("the directory of the chains %w", err))
+		return nil
+	}
+	taken := map[string]string{}
+	for _, name := range names {
+		l.chain(dir, name, taken)
+	}
+	if l.previous != nil && len(l.previous.Chains) > 0 && len(taken) == 0 {
+		l.fail(l.options.ChainsDir, fmt.Errorf("all %d chains are gone at once: an empty volume is not a reload; "+
+			"to remove the last chain, restart the gateway", len(l.previous.Chains)))
+	}
+	if len(taken) == 0 {
+		l.warn(l.options.ChainsDir, "has no chain in it: a chain is NAME.yaml, NAME.yml or NAME.json")
+	}
+	return nil
+}
+
+// chain reads one file of the directory of the chains. taken are the files of
+// the chains before it.
+func (l *loader) chain(dir, file string, taken map[string]string) {
+	path, shown := filepath.Join(dir, file), filepath.Join(l.options.ChainsDir, file)
+	if strings.HasPrefix(file, ".") || l.isConfigFile(path) {
+		return // the machinery of a volume, or an editor's
+	}
+	extension := filepath.Ext(file)
+	if !slices.Contains([]string{".yaml", ".yml", ".json"}, extension) {
+		l.warn(shown, "is not read: a chain is NAME.yaml, NAME.yml or NAME.json")
+		return
+	}
+	name := strings.TrimSuffix(file, extension)
+	if err := checkChainName(name); err != nil {
+		l.fail(shown, err)
+		return
+	}
+	if other, twice := taken[name]; twice {
+		l.fail(shown, fmt.Errorf("is the chain %q, which is in %s already", name, other))
+		return
+	}
+	taken[name] = file
+	data, err := l.snap.file(path)
+	if err != nil {
+		l.fail(shown, err)
+		return
+	}
+	l.set.Chains[name] = l.file(name, shown, path, data)
+}
+
+// isConfigFile reports whether a file is the operator's, which may lie in the
+// directory of the chains.
+func (l *loader) isConfigFile(path string) bool {
+	config, err := filepath.Abs(l.options.ConfigFile)
+	return err == nil && l.options.ConfigFile != "" && config == path
+}
+
+func checkChainName(name string) error {
+	if name == OperatorChain {
+		return fmt.Errorf("%q is the name of the operator's own chain", name)
+	}
+	isOther := func(c rune) bool { return c != '.' && !isPlain(string(c)) }
+	if name == "" || len(name) > 63 || strings.ContainsRune("._-", rune(name[0])) || strings.ContainsFunc(name, isOther) {
+		return errors.New("cannot name a chain: want up to 63 letters, digits, dots, hyphens and underscores, a letter or digit first")
+	}
+	return nil
+}
+
+// warn reports something about a whole file or directory.
+func (l *loader) warn(name, message string) {
+	l.warnings[""] = append(l.warnings[""], Warning{Position{File: name}, message})
+}

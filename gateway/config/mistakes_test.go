@@ -1,0 +1,417 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mistakes are the files of testdata/mistakes with everything that is said of
+// each, line by line, after the file's name.
+func mistakes() map[string][]string {
+	return map[string][]string{
+		"a-list.yaml": {
+			`1: want a mapping, not a list`,
+		},
+		"alias-cycle.yaml": {
+			`5: the alias "h" stands inside of what it stands for`,
+		},
+		"billion-laughs.yaml": {
+			`9: the aliases up to this one stand for more than 10000 values`,
+		},
+		"blank.json": {
+			`1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any`,
+		},
+		"breakers.yaml": {
+			`3: hooks[0] "a": breaker: unknown key "consecutive_failure"; did you mean "consecutive_failures"?`,
+			`4: hooks[1] "b": breaker: want a mapping, not the text "off"`,
+		},
+		"budget-too-long.yaml": {
+			`2: budget_ms: 3600001 is not between 1 and 3600000`,
+		},
+		"commands.yaml": {
+			`4: hooks[0] "a": command: want a list like ["./check.sh", "--strict"] (no shell splits it), not the text "./check.sh --strict"`,
+			`6: hooks[1] "b": command: is empty: it names the program to run`,
+			`8: hooks[2] "c": command[0]: is empty: it names the program to run`,
+			`10: hooks[3] "d": command[1]: want a text, not the number 5: quote it, as "5"`,
+			`10: hooks[3] "d": command[2]: want a text, not true: quote it, as "true"`,
+			`10: hooks[3] "d": command[3]: want a text, not null`,
+			`12: hooks[4] "e": command[2]: ${…} is not filled in here, only in headers, env and tls`,
+			`16: hooks[6] "g": command[0]: has a NUL character in it`,
+			`19: hooks[7] "h": dir: is empty: leave the key out for the directory of this file`,
+			`20: hooks[7] "h": worker: processes is missing: it is how many are kept alive`,
+			`23: hooks[8] "i": dir: ${…} is not filled in here, only in headers, env and tls`,
+			`24: hooks[8] "i": worker: want a mapping, not the number 4`,
+		},
+		"conditions.yaml": {
+			`3: hooks[0] "a": when: is empty: leave the key out where there is no condition`,
+			`4: hooks[1] "b": when: want a list of conditions, not a mapping`,
+			`5: hooks[2] "c": when[0]: field is missing: it says what is looked at, like "/input/command"`,
+			`6: hooks[3] "d": when[0]: want exactly one of equals, glob, matches and exists`,
+			`7: hooks[4] "e": when[0]: want exactly one of equals, glob, matches and exists`,
+			`8: hooks[5] "f": when[0].field: "input.command" is not a JSON pointer into the request: it begins with a slash, like "/input/command"`,
+			`9: hooks[6] "g": when[0].field: "" is not a JSON pointer into the request: it begins with a slash, like "/input/command"`,
+			`10: hooks[7] "h": when[0].field: "/input/~2" is not a JSON pointer: ~ is written ~0, and / in a name ~1`,
+			"11: hooks[8] \"i\": when[0].matches: is not a regular expression of RE2: missing closing ): `(`",
+			`12: hooks[9] "j": when[0].exists: want true or false, not the text "yes": write true`,
+			`13: hooks[10] "k": when[0].glob: want a text, not the number 5: quote it, as "5"`,
+			`14: hooks[11] "l": when[0].equals: 0x10 is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
+			`15: hooks[12] "m": when[0].field: /output is there after the call only, and this hook is asked before it`,
+			`16: hooks[13] "n": when[0]: want exactly one of equals, glob, matches and exists`,
+			`16: hooks[13] "n": when[0]: unknown key "exist"; did you mean "exists"?`,
+			`17: hooks[14] "o": when[0]: want a mapping, not the text "/input"`,
+			`18: hooks[15] "p": when[0].field: want a text, not the number 5: quote it, as "5"`,
+		},
+		"control-character.yaml": {
+			`3: not YAML: control characters are not allowed (value: 1)`,
+		},
+		"cut-short.json": {
+			`2: not JSON: the text is cut short`,
+		},
+		"duplicate-keys.json": {
+			`4: hooks[0] "a": key "on_failure" stands twice, first in line 4`,
+			`6: hooks[1] "b": with.deep[0]: key "k" stands twice, first in line 6`,
+		},
+		"duplicate-keys.yaml": {
+			`6: hooks[0] "a": env: key "A" stands twice, first in line 6`,
+			`7: hooks[0] "a": key "on_failure" stands twice, first in line 5`,
+			`8: key "schema" stands twice, first in line 1`,
+		},
+		"empty.yaml": {
+			`1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any`,
+		},
+		"entries-that-are-none.yaml": {
+			`3: hooks[0]: want a mapping, not the text "./check.sh"`,
+			`4: hooks[1]: want a mapping, not null`,
+			`5: hooks[2]: want a mapping, not a list`,
+		},
+		"environment.yaml": {
+			`6: hooks[0] "a": env: "A=B" is not the name of a variable: want letters, digits and _`,
+			`7: hooks[0] "a": env: "1A" is not the name of a variable: want letters, digits and _`,
+			`8: hooks[0] "a": env.UNSET: ${NO_SUCH_VARIABLE}: the variable is not set`,
+			`9: hooks[0] "a": env.EMPTY: ${EMPTY}: the variable is empty`,
+			`10: hooks[0] "a": env.NO_NAME: ${} is not ${NAME} or ${file:PATH}`,
+			`11: hooks[0] "a": env.DEFAULT: ${TEAM:-blue} is not ${NAME} or ${file:PATH}`,
+			`12: hooks[0] "a": env.OPEN: "${TEAM" has no closing brace; a dollar before a brace is written $$`,
+			`13: hooks[0] "a": env.NO_FILE: ${file:secrets/none}: the file does not exist`,
+			`14: hooks[0] "a": env.NAMELESS: ${file:} names no file`,
+			`15: hooks[0] "a": env.EMPTY_FILE: ${file:empty.txt}: the file is empty`,
+			`16: hooks[0] "a": env.DIRECTORY: ${file:secrets}: the file cannot be read: is a directory`,
+			`17: hooks[0] "a": env.NUMBER: want a text, not the number 8080: quote it, as "8080"`,
+			`18: hooks[0] "a": env.BOOLEAN: want a text, not true: quote it, as "true"`,
+			`19: hooks[0] "a": env.NUL: has a NUL character in it`,
+			`22: hooks[1] "b": env: want a mapping of variables to texts, not a list`,
+		},
+		"everything-at-once.yaml": {
+			`1: schema: 3 is not known: this gateway reads schema 1`,
+			`3: hooks[0] "a": one of command, url and use is missing: it says how the hook is reached`,
+			`4: hooks[0] "a": unknown key "comand"; did you mean "command"?`,
+			`7: hooks[1] "b": guard: want true or false, not the text "yes": write true`,
+			`9: hooks[2] "c": url: want a URL of scheme http or https`,
+			`10: budget_ms: -1 is not between 1 and 3600000`,
+		},
+		"guards.yaml": {
+			`3: hooks[0] "a": use: unknown guard "shel"; did you mean "shell"?`,
+			`4: hooks[1] "b": use: unknown guard "something-else"; known are shell and paths`,
+			`5: hooks[2] "c": with: want a mapping of options, not a list`,
+			`6: hooks[3] "d": with.a: 0x10 is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
+			`6: hooks[3] "d": with.b[0]: .nan is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
+			`6: hooks[3] "d": with.b[1].c: 1_000 is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
+			`6: hooks[3] "d": with.d: 1. is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
+		},
+		"headers.yaml": {
+			`6: hooks[0] "a": headers: "X Team" is not the name of a header`,
+			`7: hooks[0] "a": headers: "" is not the name of a header`,
+			`8: hooks[0] "a": headers: Content-Type is not yours to set: the gateway sends it itself, or never`,
+			`9: hooks[0] "a": headers: webhook-id is not yours to set: the gateway sends it itself, or never`,
+			`10: hooks[0] "a": headers: ce-id is not yours to set: the gateway sends it itself, or never`,
+			`12: hooks[0] "a": headers: X-A and x-a are one header`,
+			`13: hooks[0] "a": headers.X-Break: the value has a line break or another control character in it`,
+			`14: hooks[0] "a": headers.X-Secret: the value has a line break or another control character in it`,
+			`15: hooks[0] "a": headers.X-Number: want a text, not the number 5: quote it, as "5"`,
+			`16: hooks[0] "a": headers.X-List: want a text, not a list`,
+			`17: hooks[0] "a": headers.X-Unset: ${NO_SUCH_VARIABLE}: the variable is not set`,
+			`20: hooks[1] "b": headers: want a mapping of headers to texts, not the text "X-Team"`,
+		},
+		"keys-that-are-no-texts.yaml": {
+			`6: a key is a text, not the number 8080: quote it`,
+			`7: a key is a text, not true: quote it`,
+			`8: a key is a text, not a list: quote it`,
+		},
+		"lone-surrogate.json": {
+			`2: not JSON: invalid surrogate pair "\\ud83d\"}]}\n" in string`,
+		},
+		"long-name.yaml": {
+			`3: hooks[0] "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"…: name: is longer than 128 bytes`,
+		},
+		"merge-key.yaml": {
+			`2: unknown key "common"; known are schema, budget_ms, on_uncovered and hooks`,
+			`4: the merge key << is not supported: write the keys out`,
+		},
+		"misplaced-keys.yaml": {
+			`5: hooks[0] "a": headers belongs to a url hook, and this is a command hook`,
+			`6: hooks[0] "a": breaker belongs to a url hook, and this is a command hook`,
+			`7: hooks[0] "a": tls belongs to a url hook, and this is a command hook`,
+			`8: hooks[0] "a": proxy belongs to a url hook, and this is a command hook`,
+			`9: hooks[0] "a": with belongs to a use hook, and this is a command hook`,
+			`12: hooks[1] "b": dir belongs to a command hook, and this is a url hook`,
+			`13: hooks[1] "b": env belongs to a command hook, and this is a url hook`,
+			`14: hooks[1] "b": worker belongs to a command hook, and this is a url hook`,
+			`17: hooks[2] "c": max_in_flight belongs to a command or url hook, and this is a use hook`,
+			`18: hooks[2] "c": max_response_bytes belongs to a command or url hook, and this is a use hook`,
+		},
+		"names.yaml": {
+			`3: hooks[0]: name is missing: denials are signed with it`,
+			`4: hooks[1]: name: is empty`,
+			`6: hooks[2] "two\nlines": name: "two\nlines" has characters that cannot be printed`,
+			`8: hooks[3] "\x1b[31mred": name: "\x1b[31mred" has characters that cannot be printed`,
+			`10: hooks[4] "it's": name: "it's" has a quote in it, and stands between quotes in denials`,
+			`12: hooks[5] "the \"guard\"": name: "the \"guard\"" has a quote in it, and stands between quotes in denials`,
+			`14: hooks[6]: name: want a text, not the number 7: quote it, as "7"`,
+			`16: hooks[7] "${TEAM}-guard": name: ${…} is not filled in here, only in headers, env and tls`,
+		},
+		"newer-schema.yaml": {
+			`1: schema: 2 is not known: this gateway reads schema 1`,
+		},
+		"no-binding.yaml": {
+			`3: hooks[0] "a": one of command, url and use is missing: it says how the hook is reached`,
+			`4: hooks[1] "b": command and url exclude each other: a hook is reached in one way`,
+			`7: hooks[2] "c": command, url and use exclude each other: a hook is reached in one way`,
+		},
+		"no-hooks.yaml": {
+			`1: hooks is missing: write hooks: [] for a chain without any`,
+		},
+		"no-schema.yaml": {
+			`1: schema is missing: write schema: 1`,
+		},
+		"not-json.json": {
+			`4: not JSON: invalid character ',' at start of value`,
+		},
+		"not-utf8.yaml": {
+			`3: the text is not UTF-8`,
+		},
+		"not-yaml.yaml": {
+			`3: not YAML: mapping values are not allowed in this context`,
+		},
+		"null.json": {
+			`1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any`,
+		},
+		"null.yaml": {
+			`1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any`,
+		},
+		"numbers.json": {
+			`1: schema: 1.0 is not known: this gateway reads schema 1`,
+			`2: hooks[0] "a": timeout_ms: want a whole number in plain digits, not 5000.0`,
+			`3: hooks[1] "b": timeout_ms: want a whole number, not null`,
+			`4: hooks[2] "c": timeout_ms: 9223372036854775808 is not between 1 and 600000`,
+		},
+		"numbers.yaml": {
+			`3: hooks[0] "a": timeout_ms: 0 is not between 1 and 600000`,
+			`4: hooks[1] "b": timeout_ms: -5 is not between 1 and 600000`,
+			`5: hooks[2] "c": timeout_ms: 600001 is not between 1 and 600000`,
+			`6: hooks[3] "d": timeout_ms: want a whole number in plain digits, not 5.5`,
+			`7: hooks[4] "e": timeout_ms: want a whole number in plain digits, not 5e3`,
+			`8: hooks[5] "f": timeout_ms: want a whole number in plain digits, not 0x10`,
+			`9: hooks[6] "g": timeout_ms: want a whole number in plain digits, not 010`,
+			`10: hooks[7] "h": timeout_ms: 99999999999999999999999 is not between 1 and 600000`,
+			`11: hooks[8] "i": timeout_ms: want a whole number, not the text "5000"`,
+			`12: hooks[9] "j": timeout_ms: want a whole number, not the text "5s"`,
+			`13: hooks[10] "k": max_in_flight: 0 is not between 1 and 100000`,
+			`13: hooks[10] "k": max_response_bytes: 67108865 is not between 1 and 67108864`,
+			`14: hooks[11] "l": worker.processes: 1025 is not between 1 and 1024`,
+			`15: hooks[12] "m": breaker.consecutive_failures: 0 is not between 1 and 1000000`,
+			`15: hooks[12] "m": breaker.open_ms: 3600001 is not between 1 and 3600000`,
+			`15: hooks[12] "m": breaker.half_open_probes: 1001 is not between 1 and 1000`,
+		},
+		"only-comments.yaml": {
+			`1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any`,
+		},
+		"proxies.yaml": {
+			`3: hooks[0] "a": proxy: want a URL, or the word environment; did you mean "environment"?`,
+			`4: hooks[1] "b": proxy: want a URL, or the word environment`,
+			`5: hooks[2] "c": proxy: want a URL of scheme http, https or socks5`,
+			`6: hooks[3] "d": proxy: want a text, not true: quote it, as "true"`,
+			`7: hooks[4] "e": proxy: ${…} is not filled in here, only in headers, env and tls`,
+		},
+		"schema-as-text.yaml": {
+			`1: schema: want the number 1, not the text "1"`,
+		},
+		"tabs.yaml": {
+			`3: not YAML: found character that cannot start any token, while scanning for the next token that begins in line 3; YAML is indented with spaces, not with tabs`,
+		},
+		"tag.yaml": {
+			`3: the tag "!secret" is not supported: leave it out, and quote what is a text`,
+			`4: the tag "!!seq" is not supported: leave it out, and quote what is a text`,
+		},
+		"tls.yaml": {
+			`5: hooks[0] "a": tls: cert_file and key_file go together: the one proves nothing without the other`,
+			`5: hooks[0] "a": tls.ca_file: the file "none.pem" does not exist`,
+			`5: hooks[0] "a": tls.server_name: is empty`,
+			`8: hooks[1] "b": tls: cert_file and key_file are not a pair: failed to find any PEM data in certificate input`,
+			`8: hooks[1] "b": tls.ca_file: has no certificate in PEM form in it`,
+			`11: hooks[2] "c": tls: says how to reach an https URL, and this one is http`,
+			`11: hooks[2] "c": tls: unknown key "ca_fil"; did you mean "ca_file"?`,
+			`14: hooks[3] "d": tls: want a mapping, not a list`,
+			`17: hooks[4] "e": tls.ca_file: is empty: it names a file`,
+		},
+		"too-deep.json": {
+			`2: stands more than 64 levels deep`,
+		},
+		"too-deep.yaml": {
+			`5: stands more than 64 levels deep`,
+		},
+		"tools.yaml": {
+			`3: hooks[0] "a": tools: an empty list is no tool at all: leave the key out for every tool`,
+			`4: hooks[1] "b": tools: want a list of names, like ["shell", "mcp__*"], not the text "shell"`,
+			`5: hooks[2] "c": tools[0]: is empty`,
+			`6: hooks[3] "d": tools[1]: want a text, not the number 5: quote it, as "5"`,
+			`6: hooks[3] "d": tools[2]: "a\tb" has characters that cannot be printed`,
+			`7: hooks[4] "e": tools: want a list of names, like ["shell", "mcp__*"], not null`,
+			`8: hooks[5] "f": tools[0]: ${…} is not filled in here, only in headers, env and tls`,
+		},
+		"top-values.yaml": {
+			`2: budget_ms: 0 is not between 1 and 3600000`,
+			`3: on_uncovered: unknown value "Deny", want allow or deny; did you mean "deny"?`,
+			`4: hooks: want a list of hooks, not a mapping`,
+		},
+		"two-documents.yaml": {
+			`3: a second document begins here: a file holds one`,
+		},
+		"two-values.json": {
+			`2: a second value begins here: a file holds one`,
+		},
+		"unknown-anchor.yaml": {
+			`4: not YAML: unknown anchor 'nowhere' referenced`,
+		},
+		"unknown-keys.yaml": {
+			`7: hooks[1] "dlp": unknown key "on_faliure"; did you mean "on_failure"?`,
+			`8: hooks[1] "dlp": unknown key "Event"; did you mean "event"?`,
+			`9: hooks[1] "dlp": unknown key "timeout"; did you mean "timeout_ms"?`,
+			`10: hooks[1] "dlp": unknown key "matcher"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, env, dir, worker, headers, breaker, tls, proxy, with, max_in_flight and max_response_bytes`,
+			`11: hooks[1] "dlp": unknown key "auth"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, env, dir, worker, headers, breaker, tls, proxy, with, max_in_flight and max_response_bytes`,
+		},
+		"unknown-top-keys.yaml": {
+			`2: unknown key "budgetms"; did you mean "budget_ms"?`,
+			`3: unknown key "on_uncoverd"; did you mean "on_uncovered"?`,
+			`4: unknown key "Hooks"; did you mean "hooks"?`,
+			`6: unknown key "matchers"; known are schema, budget_ms, on_uncovered and hooks`,
+		},
+		"unknown-words.yaml": {
+			`5: hooks[0] "a": event: unknown value "PreToolUse", want pre_tool_use or post_tool_use; did you mean "pre_tool_use"?`,
+			`6: hooks[0] "a": on_failure: unknown value "Allow", want deny or allow; did you mean "allow"?`,
+			`7: hooks[0] "a": mode: unknown value "shaddow", want enforce or shadow; did you mean "shadow"?`,
+			`10: hooks[1] "b": event: want pre_tool_use or post_tool_use, not a list`,
+			`11: hooks[1] "b": on_failure: unknown value "open", want deny or allow`,
+			`12: hooks[1] "b": mode: want enforce or shadow, not true`,
+			`15: hooks[2] "c": event: want pre_tool_use or post_tool_use, not null`,
+			`16: hooks[2] "c": on_failure: want deny or allow, not null`,
+			`17: hooks[2] "c": mode: want enforce or shadow, not null`,
+		},
+		"urls.yaml": {
+			`3: hooks[0] "a": url: want a URL of scheme http or https`,
+			`4: hooks[1] "b": url: want a URL of scheme http or https`,
+			`5: hooks[2] "c": url: has no host`,
+			`6: hooks[3] "d": url: has credentials in it, which end up in logs: send them in headers`,
+			`7: hooks[4] "e": url: has a fragment, which is not sent`,
+			`8: hooks[5] "f": url: port 70000 is not between 1 and 65535`,
+			`9: hooks[6] "g": url: ${…} is not filled in here, only in headers, env and tls`,
+			`10: hooks[7] "h": url: is not a URL`,
+			`11: hooks[8] "i": url: want a text, not a list`,
+			`12: hooks[9] "j": url: want a URL of scheme http or https`,
+		},
+		"yaml-1.1-booleans.yaml": {
+			`3: hooks[0] "a": guard: want true or false, not the text "yes": write true`,
+			`4: hooks[1] "b": guard: want true or false, not the text "Off": write false`,
+			`5: hooks[2] "c": guard: want true or false, not the text "yes"`,
+			`6: hooks[3] "d": guard: want true or false, not the number 1`,
+		},
+	}
+}
+
+func TestF1_EachMistakeIsAnErrorThatNamesPlaceAndFix(t *testing.T) {
+	for name, want := range mistakes() {
+		t.Run(name, func(t *testing.T) {
+			set, err := Load(Options{
+				ConfigFile: filepath.Join("testdata", "mistakes", name),
+				Guards:     []string{"shell", "paths"},
+				LookupEnv:  lookup(map[string]string{"TEAM": "red", "EMPTY": "", "HOME": "/h"}),
+			})
+			var got []string
+			for _, said := range refused(t, "testdata/mistakes", set, err) {
+				got = append(got, strings.TrimPrefix(said, name+":"))
+			}
+			same(t, "messages", want, got)
+		})
+	}
+}
+
+func TestF1_EveryFileOfMistakesIsTested(t *testing.T) {
+	all, err := os.ReadDir(filepath.Join("testdata", "mistakes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := mistakes()
+	for _, file := range all {
+		extension := filepath.Ext(file.Name())
+		if _, tested := table[file.Name()]; !tested && (extension == ".yaml" || extension == ".json") {
+			t.Errorf("%s has no row", file.Name())
+		}
+	}
+}
+
+func TestF2_MistakesOfAllFilesAreReportedTogether(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"hooks.yaml":          "schema: 1\nhooks:\n  - {name: a, comand: [x]}\n",
+		"chains/b.yaml":       "schema: 2\nhooks: []\n",
+		"chains/a.json":       "{\"schema\": 1}",
+		"chains/-c.yaml":      "schema: 1\nhooks: []\n",
+		"chains/good.yaml":    "schema: 1\nhooks: []\n",
+		"chains/d.yaml":       "schema: 1\nhooks: []\n",
+		"chains/d.json":       "{\"schema\": 1, \"hooks\": []}",
+		"chains/operator.yml": "schema: 1\nhooks: []\n",
+	})
+	set, err := Load(Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), ChainsDir: filepath.Join(dir, "chains")})
+	same(t, "messages", []string{
+		`hooks.yaml:3: hooks[0] "a": one of command, url and use is missing: it says how the hook is reached`,
+		`hooks.yaml:3: hooks[0] "a": unknown key "comand"; did you mean "command"?`,
+		`chains/-c.yaml: cannot name a chain: want up to 63 letters, digits, dots, hyphens and underscores, a letter or digit first`,
+		`chains/a.json:1: hooks is missing: write hooks: [] for a chain without any`,
+		`chains/b.yaml:1: schema: 2 is not known: this gateway reads schema 1`,
+		`chains/d.yaml: is the chain "d", which is in d.json already`,
+		`chains/operator.yml: "operator" is the name of the operator's own chain`,
+	}, refused(t, dir, set, err))
+}
+
+func TestF2_AnErrorSaysItsPlaceInPartsAsWell(t *testing.T) {
+	_, err := Load(Options{ConfigFile: "testdata/mistakes/numbers.json"})
+	found, ok := errors.AsType[Errors](err)
+	if !ok {
+		t.Fatalf("error is of type %T, want Errors", err)
+	}
+	same(t, "the third error", Error{
+		Position: Position{File: "testdata/mistakes/numbers.json", Line: 3, Column: 49, Path: `hooks[1] "b": timeout_ms`},
+		Message:  "want a whole number, not null",
+	}, found[2])
+}
+
+func TestF1_AFileOverItsLimitIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for size, want := range map[int][]string{
+		maxFile:     nil,
+		maxFile + 1: {"hooks.yaml: is larger than 4194304 bytes"},
+	} {
+		text := "schema: 1\nhooks: []\n"
+		write(t, dir, map[string]string{"hooks.yaml": text + "#" + strings.Repeat("x", size-len(text)-1)})
+		set, err := Load(Options{ConfigFile: filepath.Join(dir, "hooks.yaml")})
+		if want == nil {
+			if err != nil {
+				t.Errorf("%d bytes: %v", size, err)
+			}
+			continue
+		}
+		same(t, "messages", want, refused(t, dir, set, err))
+	}
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// pointer is a JSON pointer (RFC 6901) into a request, one token a level.
+type pointer []string
+
+// requestFields are the fields of a request that the contract knows.
+func requestFields() []string {
+	return []string{
+		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "input", "output", "is_error",
+	}
+}
+
+// field reads a JSON pointer.
+func (r *reading) field(v value, event chain.Event) pointer {
+	s, ok := r.text(v)
+	if !ok {
+		return nil
+	}
+	if !strings.HasPrefix(s, "/") {
+		r.fail(v, `%s is not a JSON pointer into the request: it begins with a slash, like "/input/command"`, quote(s))
+		return nil
+	}
+	tokens := strings.Split(s[1:], "/")
+	for i, token := range tokens {
+		rest := strings.NewReplacer("~0", "", "~1", "").Replace(token)
+		if strings.Contains(rest, "~") {
+			r.fail(v, "%s is not a JSON pointer: ~ is written ~0, and / in a name ~1", quote(s))
+			return nil
+		}
+		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+	}
+	first := tokens[0]
+	switch {
+	case event == chain.PreToolUse && (first == "output" || first == "is_error"):
+		r.fail(v, "/%s is there after the call only, and this hook is asked before it", first)
+	case !slices.Contains(requestFields(), first):
+		r.warn(v, "%s is not a field of the contract, and does not exist unless a runtime sends it%s",
+			quote("/"+first), didYouMean(first, requestFields()))
+	}
+	return tokens
+}
+
+// lookup finds the value that the pointer leads to: yes and the value, no where
+// there is none, unknown where the way leads through what has no members.
+func (p pointer) lookup(req *chain.Request) (json.RawMessage, truth) {
+	if len(p) == 0 {
+		return nil, unknown
+	}
+	// The two fields with a life of their own are cut out by the contract
+	// already; whatever else the request has before them need not be read.
+	switch p[0] {
+	case "input":
+		return p[1:].in(req.Input())
+	case "output":
+		if req.Event() == chain.PreToolUse {
+			return nil, no
+		}
+		return p[1:].in(req.Output())
+	}
+	return p.in(req.JSON())
+}
+
+// in finds a value in a JSON text that was read strictly before. Only the way
+// to the value is looked at.
+func (p pointer) in(text json.RawMessage) (json.RawMessage, truth) {
+	if len(p) == 0 {
+		return text, yes
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for _, token := range p {
+		found := unknown
+		if kind := dec.PeekKind(); kind == '{' {
+			found = toMember(dec, token)
+		} else if kind == '[' {
+			found = toItem(dec, token)
+		}
+		if found != yes {
+			return nil, found
+		}
+	}
+	value, err := dec.ReadValue()
+	if err != nil {
+		return nil, unknown
+	}
+	return json.RawMessage(value), yes
+}
+
+// toMember moves on to the value of a member of the object that comes next.
+func toMember(dec *jsontext.Decoder, name string) truth {
+	if _, err := dec.ReadToken(); err != nil {
+		return unknown
+	}
+	for dec.PeekKind() != '}' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return unknown
+		}
+		if token.String() == name {
+			return yes
+		}
+		if err := dec.SkipValue(); err != nil {
+			return unknown
+		}
+	}
+	return no
+}
+
+// toItem moves on to an item of the array that comes next.
+func toItem(dec *jsontext.Decoder, index string) truth {
+	n, err := strconv.ParseUint(index, 10, 31)
+	if err != nil || strconv.FormatUint(n, 10) != index {
+		return unknown // an array has no such members, and was not expected
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return unknown
+	}
+	for ; dec.PeekKind() != ']'; n-- {
+		if n == 0 {
+			return yes
+		}
+		if err := dec.SkipValue(); err != nil {
+			return unknown
+		}
+	}
+	return no
+}
+
+// normal is a JSON value in the one form that all equal values have: no blanks,
+// members in order, no needless escapes. Numbers stay as they are written.
+func normal(value json.RawMessage) ([]byte, bool) {
+	v := jsontext.Value(value).Clone()
+	err := v.Format(jsontext.ReorderRawObjects(true), jsontext.AllowInvalidUTF8(true))
+	return v, err == nil
+}

@@ -1,0 +1,89 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"strings"
+)
+
+// TLS is whom an https endpoint has to be, and who the gateway is to it.
+type TLS struct {
+	// Roots are whom to trust; nil is whom the system trusts.
+	Roots *x509.CertPool
+	// Certificate is what the gateway shows; nil is nothing.
+	Certificate *tls.Certificate
+	// ServerName is the name the endpoint has to prove; empty is the host of
+	// its URL.
+	ServerName string
+
+	// read is what the fields above were made of, for the fingerprint.
+	read [][]byte
+}
+
+// tls reads whom an endpoint has to be. The files are read here, so that they
+// are of one moment with the file that names them.
+func (r *reading) tls(v value) *TLS {
+	o, ok := r.object(v, "ca_file", "cert_file", "key_file", "server_name")
+	if !ok {
+		return nil
+	}
+	t := &TLS{}
+	if v, ok := o["ca_file"]; ok {
+		if pem, ok := r.pem(t, v); ok {
+			t.Roots = x509.NewCertPool()
+			if !t.Roots.AppendCertsFromPEM(pem) {
+				r.fail(v, "has no certificate in PEM form in it")
+			}
+		}
+	}
+	if v, ok := o["server_name"]; ok {
+		if s, ok := r.filled(v); ok && s == "" {
+			r.fail(v, "is empty")
+		} else if ok {
+			t.ServerName = s
+		}
+	}
+	cert, hasCert := o["cert_file"]
+	key, hasKey := o["key_file"]
+	switch {
+	case hasCert != hasKey:
+		r.fail(v, "cert_file and key_file go together: the one proves nothing without the other")
+	case hasCert:
+		r.pair(t, v, cert, key)
+	}
+	return t
+}
+
+// pair reads a certificate and its key.
+func (r *reading) pair(t *TLS, v, cert, key value) {
+	certPEM, okCert := r.pem(t, cert)
+	keyPEM, okKey := r.pem(t, key)
+	if !okCert || !okKey {
+		return
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		r.fail(v, "cert_file and key_file are not a pair: %s", strings.TrimPrefix(err.Error(), "tls: "))
+		return
+	}
+	t.Certificate = &pair
+}
+
+// pem reads a file that a value names.
+func (r *reading) pem(t *TLS, v value) ([]byte, bool) {
+	name, ok := r.filled(v)
+	if !ok {
+		return nil, false
+	}
+	if name == "" {
+		r.fail(v, "is empty: it names a file")
+		return nil, false
+	}
+	data, err := r.fill.read(r.absolute(name))
+	if err != nil {
+		r.fail(v, "the file %s %v", quote(v.text), err)
+		return nil, false
+	}
+	t.read = append(t.read, data)
+	return data, true
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+func isPattern(tool string) bool { return strings.Contains(tool, "*") }
+
+// covers reports whether a hook is asked about a tool.
+func (h *Hook) covers(tool string) bool {
+	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool { return chain.MatchTool(pattern, tool) })
+}
+
+// warned adds the warnings that only whole chains give reason for, and returns
+// all of them in order.
+func (l *loader) warned() []Warning {
+	var all []Warning
+	for _, name := range l.set.chainNames() {
+		c, _ := l.set.Chain(name)
+		f := l.set.file(name)
+		found := append(l.warnings[name], warnEmpty(c, f)...)
+		found = append(found, warnTimes(c, f)...)
+		sortWarnings(found)
+		all = append(all, found...)
+	}
+	return append(all, l.warnings[""]...)
+}
+
+// chainNames are the names of all chains, the operator's first.
+func (s *Set) chainNames() []string {
+	names := slices.Sorted(maps.Keys(s.Chains))
+	if s.Operator != nil {
+		names = slices.Insert(names, 0, OperatorChain)
+	}
+	return names
+}
+
+// file is a chain's own file.
+func (s *Set) file(name string) *File {
+	if name == OperatorChain {
+		return s.Operator
+	}
+	return s.Chains[name]
+}
+
+// warnEmpty warns of a chain that decides nothing.
+func warnEmpty(c Chain, f *File) []Warning {
+	if len(c.Hooks) > 0 || c.OnUncovered == chain.DenyUncovered {
+		return nil
+	}
+	return []Warning{{
+		Position{File: f.Path, Line: f.budgetAt.line, Column: f.budgetAt.column},
+		"no hook is asked about anything: every call is allowed",
+	}}
+}
+
+// warnTimes warns of times that do not fit into the budget.
+func warnTimes(c Chain, f *File) []Warning {
+	var all []Warning
+	for _, h := range f.Hooks {
+		if h.Timeout > c.Budget {
+			all = append(all, Warning{h.Position, fmt.Sprintf(
+				"timeout_ms %d is longer than the whole chain may take, which is budget_ms %d",
+				h.Timeout.Milliseconds(), c.Budget.Milliseconds())})
+		}
+	}
+	longest, at := time.Duration(0), chain.PreToolUse
+	for _, event := range chain.Events() {
+		if t := c.WorstCase(event); t > longest {
+			longest, at = t, event
+		}
+	}
+	if longest > c.Budget {
+		all = append(all, Warning{
+			Position{File: f.Path, Line: f.budgetAt.line, Column: f.budgetAt.column},
+			fmt.Sprintf("the hooks of chain %q can take %d ms together at %s, and budget_ms is %d: a chain that runs out of time denies",
+				c.Name, longest.Milliseconds(), at, c.Budget.Milliseconds()),
+		})
+	}
+	return all
+}

@@ -1,0 +1,232 @@
+package config
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxConsecutiveFailures = 1_000_000
+	maxOpenMs              = 60 * 60 * 1000
+	maxHalfOpenProbes      = 1000
+)
+
+// Webhook is an endpoint that is asked over HTTP.
+type Webhook struct {
+	// URL is absolute, of scheme http or https, with a host and without
+	// credentials.
+	URL *url.URL
+	// Headers are sent with every call, under their canonical names; nil is
+	// none. What the binding itself sends is not among them.
+	Headers http.Header
+	Breaker Breaker
+	// TLS is nil where the entry says nothing of it.
+	TLS    *TLS
+	Proxy  Proxy
+	Limits Limits
+}
+
+// Breaker is when an endpoint that fails is left alone.
+type Breaker struct {
+	// ConsecutiveFailures open it. Default 5.
+	ConsecutiveFailures int
+	// Open is how long it stays open. Default 30 s.
+	Open time.Duration
+	// HalfOpenProbes is how many calls are let through to find out whether the
+	// endpoint is back. Default 1.
+	HalfOpenProbes int
+}
+
+// Proxy is through whom an endpoint is reached. The zero Proxy is nobody.
+type Proxy struct {
+	// FromEnvironment asks for the proxy that the gateway's environment names.
+	FromEnvironment bool
+	// URL is the proxy, of scheme http, https or socks5; nil where there is
+	// none or it is the environment's.
+	URL *url.URL
+}
+
+// webhook reads a hook that is an endpoint.
+func (r *reading) webhook(o object) *Webhook {
+	w := &Webhook{
+		Breaker: Breaker{ConsecutiveFailures: 5, Open: 30 * time.Second, HalfOpenProbes: 1},
+		Limits:  r.limits(o),
+	}
+	w.URL = r.url(o["url"])
+	if v, ok := o["headers"]; ok {
+		w.Headers = r.headers(v)
+	}
+	if v, ok := o["breaker"]; ok {
+		r.breaker(&w.Breaker, v)
+	}
+	if v, ok := o["tls"]; ok {
+		w.TLS = r.tls(v)
+		if w.URL != nil && w.URL.Scheme == "http" {
+			r.failAt(v.keyAt, v.way, "says how to reach an https URL, and this one is http")
+		}
+	}
+	if v, ok := o["proxy"]; ok {
+		w.Proxy = r.proxy(v)
+	}
+	return w
+}
+
+func (r *reading) url(v value) *url.URL {
+	s, ok := r.literal(v)
+	if !ok {
+		return nil
+	}
+	u, ok := r.absoluteURL(v, s, "http", "https")
+	switch {
+	case !ok:
+		return nil
+	case u.User != nil:
+		r.fail(v, "has credentials in it, which end up in logs: send them in headers")
+		return nil
+	case strings.Contains(s, "#"):
+		r.fail(v, "has a fragment, which is not sent")
+		return nil
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		r.warn(v, "calls and answers travel to %s in plain text: anybody on the way reads and changes them", u.Hostname())
+	}
+	return u
+}
+
+// absoluteURL reads a URL with a host. What is quoted of it leaves credentials
+// out.
+func (r *reading) absoluteURL(v value, s string, schemes ...string) (*url.URL, bool) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		r.fail(v, "is not a URL")
+	case !slices.Contains(schemes, u.Scheme):
+		r.fail(v, "want a URL of scheme %s", listed(schemes, "or"))
+	case u.Hostname() == "":
+		r.fail(v, "has no host")
+	case !isPort(u.Port()):
+		r.fail(v, "port %s is not between 1 and 65535", u.Port())
+	default:
+		return u, true
+	}
+	return nil, false
+}
+
+func isPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return s == "" || err == nil && n >= 1 && n <= 65535
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// headers reads what is sent with every call.
+func (r *reading) headers(v value) http.Header {
+	if v.kind != mapping {
+		r.want(v, "a mapping of headers to texts")
+		return nil
+	}
+	all := http.Header{}
+	first := map[string]value{}
+	for _, m := range r.unique(v) {
+		name := http.CanonicalHeaderKey(m.key)
+		other, twice := first[name]
+		switch {
+		case !isToken(m.key):
+			r.failAt(m.keyAt, v.way, "%s is not the name of a header", quote(m.key))
+			continue
+		case isOwnHeader(name):
+			r.failAt(m.keyAt, v.way, "%s is not yours to set: the gateway sends it itself, or never", m.key)
+			continue
+		case twice:
+			r.failAt(m.keyAt, v.way, "%s and %s are one header", other.key, m.key)
+			continue
+		}
+		first[name] = m
+		s, ok := r.filled(m)
+		if !ok {
+			continue
+		}
+		if strings.ContainsFunc(s, isControl) {
+			r.fail(m, "the value has a line break or another control character in it")
+			continue
+		}
+		all[name] = []string{s}
+	}
+	return all
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+
+// isToken reports whether a text can be the name of a header.
+func isToken(s string) bool {
+	for _, c := range []byte(s) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isOwnHeader reports whether a header is part of the protocol between the
+// gateway and a hook, or of HTTP itself.
+func isOwnHeader(canonical string) bool {
+	switch canonical {
+	case "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect",
+		"Host", "Idempotency-Key", "Keep-Alive", "Te", "Traceparent", "Tracestate", "Trailer", "Transfer-Encoding",
+		"Upgrade", "User-Agent":
+		return true
+	}
+	for _, prefix := range []string{"Ce-", "Proxy-", "Webhook-", "X-Hookgate-"} {
+		if strings.HasPrefix(canonical, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) breaker(b *Breaker, v value) {
+	o, ok := r.object(v, "consecutive_failures", "open_ms", "half_open_probes")
+	if !ok {
+		return
+	}
+	if v, ok := o["consecutive_failures"]; ok {
+		n, _ := r.whole(v, maxConsecutiveFailures)
+		b.ConsecutiveFailures = int(n)
+	}
+	if v, ok := o["open_ms"]; ok {
+		n, _ := r.whole(v, maxOpenMs)
+		b.Open = time.Duration(n) * time.Millisecond
+	}
+	if v, ok := o["half_open_probes"]; ok {
+		n, _ := r.whole(v, maxHalfOpenProbes)
+		b.HalfOpenProbes = int(n)
+	}
+}
+
+// proxy reads through whom an endpoint is reached.
+func (r *reading) proxy(v value) Proxy {
+	s, ok := r.literal(v)
+	if !ok {
+		return Proxy{}
+	}
+	if s == "environment" {
+		return Proxy{FromEnvironment: true}
+	}
+	if !strings.Contains(s, "://") {
+		r.fail(v, "want a URL, or the word environment%s", didYouMean(s, []string{"environment"}))
+		return Proxy{}
+	}
+	u, _ := r.absoluteURL(v, s, "http", "https", "socks5")
+	return Proxy{URL: u}
+}

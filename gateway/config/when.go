@@ -1,0 +1,157 @@
+package config
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// truth is what a condition comes to. The zero truth is unknown, which holds.
+type truth uint8
+
+const (
+	unknown truth = iota
+	no
+	yes
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// condition is one question about a request.
+type condition struct {
+	field pointer
+	// absent is the answer where the field does not exist.
+	absent truth
+	// ask is the answer for the value of the field, one JSON value.
+	ask func(json.RawMessage) truth
+}
+
+// when reads conditions that have to hold together. The hook is asked unless
+// one of them is known not to hold (F7).
+func (r *reading) when(v value, event chain.Event) func(*chain.Request) bool {
+	items, ok := r.list(v, "a list of conditions")
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		r.fail(v, "is empty: leave the key out where there is no condition")
+	}
+	var all []condition
+	for _, item := range items {
+		all = append(all, r.condition(item, event))
+	}
+	return func(req *chain.Request) bool {
+		return !slices.ContainsFunc(all, func(c condition) bool { return c.evaluate(req) == no })
+	}
+}
+
+// operators are what a condition can ask.
+func operators() []string { return []string{"equals", "glob", "matches", "exists"} }
+
+// condition reads one condition. One with a mistake in it is unknown; the file
+// is refused anyway.
+func (r *reading) condition(v value, event chain.Event) condition {
+	c := condition{absent: no, ask: func(json.RawMessage) truth { return unknown }}
+	o, ok := r.object(v, append([]string{"field"}, operators()...)...)
+	if !ok {
+		return c
+	}
+	if f, ok := o["field"]; ok {
+		c.field = r.field(f, event)
+	} else {
+		r.fail(v, `field is missing: it says what is looked at, like "/input/command"`)
+	}
+	var chosen []string
+	for _, key := range operators() {
+		if _, ok := o[key]; ok {
+			chosen = append(chosen, key)
+		}
+	}
+	if len(chosen) != 1 {
+		r.fail(v, "want exactly one of %s", listed(operators(), "and"))
+		return c
+	}
+	r.operator(&c, chosen[0], o[chosen[0]])
+	return c
+}
+
+// operator reads what is asked of the field.
+func (r *reading) operator(c *condition, key string, v value) {
+	switch key {
+	case "equals":
+		if want, ok := r.json(v); ok {
+			c.ask = equals(want)
+		}
+	case "glob":
+		if pattern, ok := r.text(v); ok {
+			c.ask = ofText(func(s string) bool { return chain.MatchTool(pattern, s) })
+		}
+	case "matches":
+		s, ok := r.text(v)
+		if !ok {
+			return
+		}
+		expression, err := regexp.Compile(s)
+		if err != nil {
+			r.fail(v, "is not a regular expression of RE2: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			return
+		}
+		c.ask = ofText(expression.MatchString)
+	case "exists":
+		if wanted, ok := r.boolean(v); ok {
+			c.absent = truthOf(!wanted)
+			c.ask = func(json.RawMessage) truth { return truthOf(wanted) }
+		}
+	}
+}
+
+func (c condition) evaluate(req *chain.Request) truth {
+	value, found := c.field.lookup(req)
+	switch found {
+	case yes:
+		return c.ask(value)
+	case no:
+		return c.absent
+	case unknown:
+	}
+	return unknown
+}
+
+// ofText asks something of a text. Of any other value it cannot be asked.
+func ofText(ask func(string) bool) func(json.RawMessage) truth {
+	return func(value json.RawMessage) truth {
+		s, ok := chain.ReadString(value)
+		if !ok {
+			return unknown
+		}
+		return truthOf(ask(s))
+	}
+}
+
+// equals asks whether a value is another. Objects are equal whatever the order
+// of their members; numbers are if they are written in the same way, so that
+// 1 is not 1.0.
+func equals(want json.RawMessage) func(json.RawMessage) truth {
+	wanted, ok := normal(want)
+	return func(value json.RawMessage) truth {
+		if len(value) == 0 || !ok {
+			return unknown
+		}
+		if value[0] != want[0] {
+			return no // another kind of value, or another number
+		}
+		found, ok := normal(value)
+		if !ok {
+			return unknown
+		}
+		return truthOf(string(found) == string(wanted))
+	}
+}
