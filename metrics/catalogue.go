@@ -1,0 +1,99 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// active is the configuration whose series are seen.
+type active struct {
+	*catalogue
+	since time.Time
+}
+
+// catalogue is every series of one configuration.
+type catalogue struct {
+	sum string
+
+	decisions, denials                              table
+	answers, failures, failOpen, flips, transitions table
+
+	decisionDurations, hookDurations histograms
+
+	states states
+}
+
+// catalogue returns one without series, to follow another.
+func (s *shapes) catalogue(before *catalogue) *catalogue {
+	return &catalogue{
+		decisions:         newTable(s.decisions, &before.decisions),
+		denials:           newTable(s.denials, &before.denials),
+		answers:           newTable(s.answers, &before.answers),
+		failures:          newTable(s.failures, &before.failures),
+		failOpen:          newTable(s.failOpen, &before.failOpen),
+		flips:             newTable(s.flips, &before.flips),
+		transitions:       newTable(s.transitions, &before.transitions),
+		decisionDurations: newHistograms(s.decisionDurations, [2]string{"chain", "event"}, &before.decisionDurations),
+		hookDurations:     newHistograms(s.hookDurations, [2]string{"hook", "binding"}, &before.hookDurations),
+		states:            states{},
+	}
+}
+
+func (c *catalogue) tables() []*table {
+	return []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions}
+}
+
+func (c *catalogue) histograms() []*histograms {
+	return []*histograms{&c.decisionDurations, &c.hookDurations}
+}
+
+// made forgets the catalogue before.
+func (c *catalogue) made() {
+	for _, t := range c.tables() {
+		t.made()
+	}
+	for _, h := range c.histograms() {
+		h.made()
+	}
+}
+
+// states are the participants whose state is read when somebody looks (M7), by
+// the name that labels them.
+type states map[string]*readers
+
+type readers struct {
+	all        []func() State
+	hasBreaker bool
+}
+
+func (s states) add(name string, p *Participant) {
+	r := s[name]
+	if r == nil {
+		r = &readers{}
+		s[name] = r
+	}
+	r.all = append(r.all, p.State)
+	r.hasBreaker = r.hasBreaker || p.HasBreaker
+}
+
+// collect reads every state once. Participants of one name add up, and their
+// breakers are in each state that one of them is in.
+func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
+	for name, r := range s {
+		inFlight := 0
+		in := map[BreakerState]float64{}
+		for _, read := range r.all {
+			state := read()
+			inFlight += state.InFlight
+			in[state.Breaker] = 1
+		}
+		ch <- prometheus.MustNewConstMetric(shapes.inFlight, prometheus.GaugeValue, float64(inFlight), name)
+		if !r.hasBreaker {
+			continue
+		}
+		for _, b := range BreakerStates() {
+			ch <- prometheus.MustNewConstMetric(shapes.breakerState, prometheus.GaugeValue, in[b], name, b.String())
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// collector collects every metric but the histograms of the configuration.
+type collector struct{ *Metrics }
+
+func (c collector) own() []prometheus.Collector {
+	return []prometheus.Collector{c.requests.total, c.requests.duration, c.build, c.reloads}
+}
+
+// Describe implements [prometheus.Collector].
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, own := range c.own() {
+		own.Describe(ch)
+	}
+	for _, d := range c.shapes.descs() {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	for _, own := range c.own() {
+		own.Collect(ch)
+	}
+	a := c.active.Load()
+	if a == nil {
+		return
+	}
+	for _, t := range a.tables() {
+		t.collect(ch)
+	}
+	a.states.collect(c.shapes, ch)
+	ch <- prometheus.MustNewConstMetric(c.shapes.configInfo, prometheus.GaugeValue, 1, a.sum)
+	ch <- prometheus.MustNewConstMetric(c.shapes.configSince, prometheus.GaugeValue, float64(a.since.UnixMilli())/1000)
+}
+
+// histogramCollector collects the histograms of the configuration. It
+// describes none, because each of them has its labels in its own description.
+type histogramCollector struct{ *Metrics }
+
+// Describe implements [prometheus.Collector].
+func (histogramCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (c histogramCollector) Collect(ch chan<- prometheus.Metric) {
+	if a := c.active.Load(); a != nil {
+		for _, h := range a.histograms() {
+			h.collect(ch)
+		}
+	}
+}

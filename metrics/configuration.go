@@ -1,0 +1,116 @@
+package metrics
+
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Configuration is a configuration whose series are made. They are seen once it
+// is activated.
+type Configuration struct {
+	// Chains are the observers of each chain, in the order of [Config].Chains.
+	Chains []ChainObservers
+
+	metrics   *Metrics
+	catalogue *catalogue
+}
+
+// ChainObservers are the observers of one chain.
+type ChainObservers struct {
+	Chain *ChainObserver
+	// Participants are in the order of [Chain].Participants. One that is in
+	// many chains has one observer.
+	Participants []*ParticipantObserver
+}
+
+// Configure makes the series of a configuration, or says every reason why it
+// cannot. What the active configuration counts goes on in it (M3). One that
+// is not going to be activated is simply dropped (M6).
+func (m *Metrics) Configure(c Config) (*Configuration, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	before := &catalogue{}
+	if a := m.active.Load(); a != nil {
+		before = a.catalogue
+	}
+	d := draft{catalogue: m.shapes.catalogue(before), seen: map[*Participant]*ParticipantObserver{}}
+	d.sum = hex.EncodeToString(c.Sum[:])
+	made := &Configuration{metrics: m, catalogue: d.catalogue}
+	for _, ch := range c.Chains {
+		made.Chains = append(made.Chains, d.chain(&ch))
+	}
+	d.made()
+	return made, nil
+}
+
+// Activate shows the series of the configuration in place of those of the one
+// before, and counts a reload that went well; the first configuration is no
+// reload. It cannot fail, so it belongs right before the moment from which
+// calls meet the new chains.
+func (c *Configuration) Activate() {
+	if c.metrics.active.Swap(&active{catalogue: c.catalogue, since: time.Now()}) != nil {
+		c.metrics.reloaded.Inc()
+	}
+}
+
+// draft is a catalogue in the making.
+type draft struct {
+	*catalogue
+	seen map[*Participant]*ParticipantObserver
+}
+
+// chain makes the series of a chain and of who is asked by it.
+func (d *draft) chain(c *Chain) ChainObservers {
+	o := &ChainObserver{tools: newTools(c.Participants), denials: map[string][]*row{}}
+	made := ChainObservers{Chain: o}
+	for _, p := range c.Participants {
+		made.Participants = append(made.Participants, d.participant(c, p))
+	}
+	for _, e := range chain.Events() {
+		o.durations[eventColumn(e)] = d.decisionDurations.series([2]string{c.label(), e.String()})
+	}
+	for tool, label := range o.tools.labels {
+		asked := make([]reach, len(c.Participants))
+		for i, p := range c.Participants {
+			asked[i] = label.reachedBy(p.Tools)
+			if p.Mode == chain.Enforce && asked[i] != reachesNone {
+				o.deniedBy(p, tool, d.denials.row(names{c.label(), clean(p.Name), clean(label.text)}, p.denials()))
+			}
+		}
+		for _, e := range chain.Events() {
+			r := d.decisions.row(names{c.label(), e.String(), clean(label.text)}, c.outcomes(e, asked))
+			o.decisions[eventColumn(e)] = append(o.decisions[eventColumn(e)], r)
+		}
+	}
+	return made
+}
+
+// participant makes the series of a participant of the chain.
+func (d *draft) participant(c *Chain, p *Participant) *ParticipantObserver {
+	name, binding := clean(p.Name), p.Binding.String()
+	o, ok := d.seen[p]
+	if !ok {
+		answers, failures := p.answers()
+		o = &ParticipantObserver{
+			mode:     p.Mode,
+			answers:  d.answers.row(names{name, binding}, answers),
+			failures: d.failures.row(names{name, binding}, failures),
+			failOpen: d.failOpen.row(names{name}, p.failsOpen()),
+			duration: d.hookDurations.series([2]string{name, binding}),
+		}
+		if p.HasBreaker {
+			o.transitions = d.transitions.row(names{name}, p.transitions())
+		}
+		if p.State != nil {
+			d.states.add(name, p)
+		}
+		d.seen[p] = o
+	}
+	if p.Mode == chain.Shadow {
+		o.flips = d.flips.row(names{name}, c.flips(p)) // which of them there are, its chains decide
+	}
+	return o
+}

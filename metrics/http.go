@@ -1,0 +1,103 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Route is one route of the HTTP API.
+type Route struct {
+	// Pattern labels its requests.
+	Pattern string
+	// Codes are the statuses that it is expected to answer with; their series
+	// start at 0.
+	Codes []int
+}
+
+// otherRoute labels requests that met no known route, otherCode an answer with
+// what is no status.
+const (
+	otherRoute = "other"
+	otherCode  = "other"
+)
+
+// requests are the metrics of the HTTP API. Its routes are known when the
+// process starts.
+type requests struct {
+	total    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	known    map[string]map[int]requestSeries // by route and code
+}
+
+type requestSeries struct {
+	total    prometheus.Counter
+	duration prometheus.Observer
+}
+
+func newRequests(routes []Route, longest time.Duration) *requests {
+	labels := []string{"route", "code"}
+	r := &requests{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: namespace + "http_requests_total",
+			Help: "HTTP requests by route and status.",
+		}, labels),
+		duration: prometheus.NewHistogramVec(durations("http_request_duration_seconds",
+			"How long HTTP requests took to answer.", ladder(longest)), labels),
+		known: map[string]map[int]requestSeries{otherRoute: {}},
+	}
+	for _, route := range routes {
+		if r.known[route.Pattern] == nil {
+			r.known[route.Pattern] = map[int]requestSeries{}
+		}
+		for _, code := range route.Codes {
+			r.known[route.Pattern][code] = r.series(route.Pattern, code)
+		}
+	}
+	return r
+}
+
+// series returns the series of a known route.
+func (r *requests) series(route string, code int) requestSeries {
+	label := otherCode
+	if isStatus(code) {
+		label = strconv.Itoa(code)
+	}
+	route = clean(route)
+	return requestSeries{
+		total:    r.total.WithLabelValues(route, label),
+		duration: r.duration.WithLabelValues(route, label),
+	}
+}
+
+func (r *requests) observe(route string, code int, took time.Duration) {
+	codes, ok := r.known[route]
+	if !ok {
+		route, codes = otherRoute, r.known[otherRoute]
+	}
+	s, ok := codes[code]
+	if !ok {
+		s = r.series(route, code)
+	}
+	s.total.Inc()
+	s.duration.Observe(took.Seconds())
+}
+
+// isStatus reports whether code can stand in an HTTP answer.
+func isStatus(code int) bool { return code >= 100 && code <= 599 }
+
+// check says why a route cannot be labelled.
+func (r Route) check() error {
+	if r.Pattern == "" {
+		return errors.New("a route has no pattern")
+	}
+	for _, code := range r.Codes {
+		if !isStatus(code) {
+			return fmt.Errorf("route %q: %d is no HTTP status", r.Pattern, code)
+		}
+	}
+	return nil
+}

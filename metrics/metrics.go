@@ -1,0 +1,115 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Options configure the metrics of a process.
+type Options struct {
+	// Registerer is the registry on which they are all registered. It must be
+	// the caller's own: nothing else of the same names may be on it.
+	Registerer prometheus.Registerer
+	// Version, Revision and GoVersion say which build this is.
+	Version, Revision, GoVersion string
+	// Routes are the routes of the HTTP API. Requests to any other are
+	// labelled "other"; it may be listed, for its codes.
+	Routes []Route
+	// MaxTimeout and MaxBudget are the longest that configuration allows one
+	// participant and one chain to take.
+	MaxTimeout, MaxBudget time.Duration
+}
+
+// check returns every reason why there cannot be metrics.
+func (o *Options) check() error {
+	var errs []error
+	if o.Registerer == nil {
+		errs = append(errs, errors.New("metrics: no registry to register on"))
+	}
+	if o.MaxTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("metrics: the longest timeout %v is not positive", o.MaxTimeout))
+	}
+	if o.MaxBudget <= 0 {
+		errs = append(errs, fmt.Errorf("metrics: the longest budget %v is not positive", o.MaxBudget))
+	}
+	for _, r := range o.Routes {
+		if err := r.check(); err != nil {
+			errs = append(errs, fmt.Errorf("metrics: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Metrics are the metrics of a process. They are safe for concurrent use, but
+// configurations are activated one after the other.
+type Metrics struct {
+	shapes   *shapes
+	active   atomic.Pointer[active] // nil before the first configuration
+	requests *requests
+
+	build             prometheus.Gauge
+	reloads           *prometheus.CounterVec
+	reloaded, refused prometheus.Counter
+}
+
+// New returns metrics that are registered, with those of the Go runtime and of
+// the process, or says why they cannot be.
+func New(o Options) (*Metrics, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	m := &Metrics{
+		shapes:   newShapes(o.MaxBudget, o.MaxTimeout),
+		requests: newRequests(o.Routes, max(o.MaxBudget, o.MaxTimeout)),
+		build: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: namespace + "build_info",
+			Help: "Which build this is; always 1.",
+			ConstLabels: prometheus.Labels{
+				"version": clean(o.Version), "revision": clean(o.Revision), "goversion": clean(o.GoVersion),
+			},
+		}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: namespace + "config_reloads_total",
+			Help: "Reloads of the configuration: ok, or invalid where the one before stayed.",
+		}, []string{"result"}),
+	}
+	m.build.Set(1)
+	m.reloaded, m.refused = m.reloads.WithLabelValues("ok"), m.reloads.WithLabelValues("invalid")
+	if err := m.register(o.Registerer); err != nil {
+		return nil, fmt.Errorf("metrics: not registered: %w", err)
+	}
+	return m, nil
+}
+
+// register registers everything or nothing.
+func (m *Metrics) register(r prometheus.Registerer) error {
+	all := []prometheus.Collector{
+		collector{m},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		histogramCollector{m}, // last: what describes nothing cannot be taken back
+	}
+	for i, c := range all {
+		if err := r.Register(c); err != nil {
+			for _, done := range all[:i] {
+				r.Unregister(done)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// Request counts an answered HTTP request.
+func (m *Metrics) Request(route string, code int, took time.Duration) {
+	m.requests.observe(route, code, took)
+}
+
+// ReloadRefused counts a reload that went wrong, so that the configuration
+// before stays.
+func (m *Metrics) ReloadRefused() { m.refused.Inc() }

@@ -1,0 +1,68 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// namespace begins the name of every metric.
+const namespace = "hookgate_"
+
+// shapes describe the metrics whose series come from configuration.
+type shapes struct {
+	decisions, denials                              *shape
+	answers, failures, failOpen, flips, transitions *shape
+	decisionDurations, hookDurations                prometheus.HistogramOpts
+	breakerState, inFlight, configInfo, configSince *prometheus.Desc
+}
+
+// newShapes returns the metrics for decisions that take up to maxBudget and
+// calls to participants that take up to maxTimeout.
+func newShapes(maxBudget, maxTimeout time.Duration) *shapes {
+	return &shapes{
+		decisions: newShape("decisions_total",
+			"Decisions of each chain. The cause is none where answers decided, uncovered where no participant applied, else the failure that denied.",
+			[]string{"chain", "event", "tool"}, []string{"decision", "cause"}, outcomeColumns()),
+		denials: newShape("denials_total",
+			"Denials by the participant that denied: by its decision, or by its failure to answer.",
+			[]string{"chain", "hook", "tool"}, []string{"event", "why"}, denialColumns()),
+		answers: newShape("hook_answers_total",
+			"Answers of each participant, failures to answer included.",
+			[]string{"hook", "binding"}, []string{"event", "mode", "answer"}, answerColumns()),
+		failures: newShape("hook_failures_total",
+			"Failures of each participant to answer, by cause.",
+			[]string{"hook", "binding"}, []string{"cause"}, causeColumns()),
+		failOpen: newShape("hook_fail_open_total",
+			"Failures that let a call pass unchecked by the participant, because its entry allows on failure.",
+			[]string{"hook"}, []string{"cause"}, causeColumns()),
+		flips: newShape("shadow_flips_total",
+			"Decisions that a shadow would have turned into another, had it been obeyed.",
+			[]string{"hook"}, []string{"from", "to"}, flipColumns()),
+		transitions: newShape("breaker_transitions_total",
+			"Changes of each circuit breaker from one state to another.",
+			[]string{"hook"}, []string{"from", "to"}, transitionColumns()),
+		decisionDurations: durations("decision_duration_seconds",
+			"How long chains took to decide.", ladder(maxBudget)),
+		hookDurations: durations("hook_duration_seconds",
+			"How long participants took to answer or to fail, where they were asked.", ladder(maxTimeout)),
+		breakerState: prometheus.NewDesc(namespace+"breaker_state",
+			"Whether a circuit breaker of that hook is in the state.", []string{"hook", "state"}, nil),
+		inFlight: prometheus.NewDesc(namespace+"hook_in_flight",
+			"Calls to the hook that are under way.", []string{"hook"}, nil),
+		configInfo: prometheus.NewDesc(namespace+"config_info",
+			"The digest of the active configuration.", []string{"sha256"}, nil),
+		configSince: prometheus.NewDesc(namespace+"config_last_reload_success_timestamp_seconds",
+			"When the active configuration was loaded.", nil, nil),
+	}
+}
+
+// descs are the metrics that describe themselves. Those of the histograms come
+// and go with their series.
+func (s *shapes) descs() []*prometheus.Desc {
+	return []*prometheus.Desc{
+		s.decisions.desc, s.denials.desc,
+		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
+		s.breakerState, s.inFlight, s.configInfo, s.configSince,
+	}
+}
