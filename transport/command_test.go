@@ -1,0 +1,546 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+func newCommand(tb testing.TB, o CommandOptions) *Command {
+	tb.Helper()
+	c, err := NewCommand(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// hookCommand is this binary as a command.
+func hookCommand(tb testing.TB, steps ...string) *Command {
+	tb.Helper()
+	return newCommand(tb, CommandOptions{Argv: self(tb, steps...)})
+}
+
+func saidByCommand(t *testing.T, says string) chain.Binding {
+	t.Helper()
+	return hookCommand(t, "read", "file:"+written(t, says))
+}
+
+// written is a file with that text.
+func written(tb testing.TB, text string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "text")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// allowing is the plain allow.
+func allowing() chain.Answer { return chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}} }
+
+// same compares answers to the last letter.
+func same(t *testing.T, want, got chain.Answer) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+// large is a call whose envelope is larger than any pipe.
+func large(tb testing.TB, allowed time.Duration) chain.Call {
+	tb.Helper()
+	return call(request(tb, chain.PreToolUse, `{"x":"`+strings.Repeat("x", 8<<20)+`"}`), allowed)
+}
+
+func TestACommandReadsTheEnvelopeToItsLastByte(t *testing.T) {
+	t.Parallel()
+	c := large(t, plenty)
+	envelope := c.Request.JSON()
+	reason := fmt.Sprintf("%d bytes %x", len(envelope), sha256.Sum256(envelope))
+	same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, hookCommand(t, "read", "digest").Ask(t.Context(), c))
+}
+
+func TestACommandThatDoesNotReadHasAnsweredStill(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string][]string{
+		"never reads":      {sayAllow},
+		"closes its stdin": {"take:10", "close:0", sayAllow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			same(t, allowing(), hookCommand(t, steps...).Ask(t.Context(), large(t, plenty)))
+		})
+	}
+}
+
+func TestTheExitIsLookedAtBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []string
+		want  chain.Answer
+	}{
+		"status 1 after an allow":   {[]string{sayAllow, "exit:1"}, chain.Fail(chain.Exit, "exited with status 1", "")},
+		"status 3 with last words":  {[]string{"grumble:line one\n\tline two\n", "exit:3"}, chain.Fail(chain.Exit, "exited with status 3: line one line two", "")},
+		"status 2 and nothing else": {[]string{"exit:2"}, chain.Fail(chain.Exit, "exited with status 2", "")},
+		"killed after an allow":     {[]string{sayAllow, "signal:9"}, chain.Fail(chain.Signal, "was ended by signal killed", "")},
+		"terminated":                {[]string{"grumble:oh", "signal:15"}, chain.Fail(chain.Signal, "was ended by signal terminated: oh", "")},
+		"status 1 over the size":    {[]string{"say:" + strings.Repeat("x", 64), "exit:1"}, chain.Fail(chain.Exit, "exited with status 1", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			same(t, c.want, hookCommand(t, append([]string{"read"}, c.steps...)...).Ask(t.Context(), plain(t)))
+		})
+	}
+}
+
+func TestT3_OfStderrOnlyTheEndIsKept(t *testing.T) {
+	t.Parallel()
+	got := hookCommand(t, "grumble:first ", "flood:1048576", "grumble:\nlast words", "exit:1").Ask(t.Context(), plain(t))
+	want := "exited with status 1: …" + strings.Repeat("e", tailKept-len("\nlast words")) + " last words"
+	same(t, chain.Fail(chain.Exit, want, ""), got)
+}
+
+func TestAFloodOfStderrBlocksNobody(t *testing.T) {
+	t.Parallel()
+	same(t, allowing(), hookCommand(t, "read", "flood:33554432", sayAllow).Ask(t.Context(), plain(t)))
+}
+
+func TestAnAnswerOnStderrIsNone(t *testing.T) {
+	t.Parallel()
+	got := hookCommand(t, "read", `grumble:{"decision":"allow"}`).Ask(t.Context(), plain(t))
+	same(t, chain.Fail(chain.Empty, "answered nothing", `stderr: {"decision":"allow"}`), got)
+}
+
+func TestT2_TheClockDecidesWhateverAHookDoes(t *testing.T) {
+	t.Parallel()
+	running := "its program was still running"
+	held := "its program had exited, but something that it started still held stdout"
+	for name, c := range map[string]struct {
+		steps  []string // after each of which MARK stands for a file of its own
+		detail string
+		left   bool // something that left the group lives on
+	}{
+		"never answers":                      {[]string{"read", "mark:MARK", "wait"}, running, false},
+		"never reads":                        {[]string{"mark:MARK", "wait"}, running, false},
+		"answers and stays":                  {[]string{"read", sayAllow, "mark:MARK", "wait"}, running, false},
+		"closes stdout and stays":            {[]string{"read", sayAllow, "close:1", "mark:MARK", "wait"}, running, false},
+		"says why it hangs":                  {[]string{"read", "grumble:no route", "mark:MARK", "wait"}, running + "; stderr: no route", false},
+		"stops itself":                       {[]string{"mark:MARK", "signal:19"}, running, false},
+		"is deaf to signals":                 {[]string{"deaf", "mark:MARK", "wait"}, running, false},
+		"waits for its child":                {[]string{"child:,MARK", "wait"}, running, false},
+		"leaves a child with its stdout":     {[]string{"read", sayAllow, "child:1,MARK"}, held, false},
+		"leaves a daemon with its stdout":    {[]string{"read", sayAllow, "daemon:1,MARK"}, held, true},
+		"leaves a child with its stdin":      {[]string{sayAllow, "child:01,MARK"}, held, false},
+		"fails and leaves one with stdout":   {[]string{"child:1,MARK", "exit:1"}, held, false},
+		"leaves a daemon with all its pipes": {[]string{sayAllow, "daemon:012,MARK"}, held, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// However slow the machine is, at some point the hook comes as
+			// far as it wants to within its time.
+			for allowed := 500 * time.Millisecond; ; allowed *= 2 {
+				if allowed > plenty {
+					t.Fatalf("the hook never came so far that %q", c.detail)
+				}
+				mark := filepath.Join(t.TempDir(), "mark")
+				steps := slices.Clone(c.steps)
+				for n := range steps {
+					steps[n] = strings.ReplaceAll(steps[n], "MARK", mark)
+				}
+				b := hookCommand(t, steps...)
+				cl := call(request(t, chain.PreToolUse, `{}`), allowed)
+				if name == "never reads" {
+					cl = large(t, allowed)
+				}
+				got := b.Ask(t.Context(), cl)
+				if late := time.Since(cl.Deadline); late > lifetime/4 {
+					t.Errorf("returned %v after the deadline", late)
+				}
+				if !exists(mark) || got.Failure != nil && got.Failure.Detail != c.detail {
+					continue
+				}
+				same(t, cl.Expired(c.detail), got)
+				b.Close()
+				pid := marked(t, mark)
+				if got := runs(pid); got != c.left {
+					t.Errorf("process %d runs: %v, want %v", pid, got, c.left)
+				}
+				if c.left {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+				return
+			}
+		})
+	}
+}
+
+func TestNothingOfTheGroupOutlivesAnAnswer(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	began := time.Now()
+	got := hookCommand(t, "read", "child:2,"+mark, sayAllow).Ask(t.Context(), plain(t))
+	soon(t, began) // the child's hold on stderr is no reason to wait
+	same(t, allowing(), got)
+	if pid := marked(t, mark); runs(pid) {
+		t.Errorf("process %d runs still", pid)
+	}
+}
+
+func TestADaemonThatGaveUpThePipesIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]string{"all of them": "daemon:", "all but stderr": "daemon:2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mark := filepath.Join(t.TempDir(), "mark")
+			began := time.Now()
+			got := hookCommand(t, "read", step+","+mark, sayAllow).Ask(t.Context(), plain(t))
+			soon(t, began)
+			same(t, allowing(), got)
+			pid := marked(t, mark)
+			if !runs(pid) {
+				t.Error("a process in a session of its own was killed")
+			}
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		})
+	}
+}
+
+func TestT3_AProgramsAnswerOneByteOverTheCapIsAFailure(t *testing.T) {
+	t.Parallel()
+	const most = 64
+	exact := sayAllow + strings.Repeat(" ", most-len(sayAllow)+len("say:"))
+	over := chain.Fail(chain.Oversize, "answered with more than 64 bytes", "")
+	for name, c := range map[string]struct {
+		steps []string
+		want  chain.Answer
+	}{
+		"exactly the cap":                  {[]string{exact}, allowing()},
+		"one byte over":                    {[]string{exact + " "}, over},
+		"one byte over, in two writes":     {[]string{exact, "say:\n"}, over},
+		"an answer and blanks without end": {[]string{sayAllow, "endless:\n"}, over},
+		"an answer and no end of it":       {[]string{"endless:" + `{"decision":"allow"}`}, over},
+		"over the cap, and stays":          {[]string{exact + " ", "wait"}, over},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newCommand(t, CommandOptions{Argv: self(t, append([]string{"read"}, c.steps...)...), MaxResponseBytes: most})
+			began := time.Now()
+			same(t, c.want, b.Ask(t.Context(), plain(t)))
+			soon(t, began)
+		})
+	}
+}
+
+func TestAProgramThatCannotBeStartedSaysWhichAndWhy(t *testing.T) {
+	dir, bin := t.TempDir(), t.TempDir()
+	put := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("locked", "#!/bin/sh\n", 0o600)
+	put("orphan", "#!/nonexistent/interpreter\n", 0o700)
+	put("crlf", "#!/bin/sh\r\necho\n", 0o700)
+	put("bare", "echo allow\n", 0o700)
+	put("empty", "", 0o700)
+	put("garbage", "\x7fELFgarbage", 0o700)
+	for name, target := range map[string]string{"dangling": "/nonexistent/target", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "locked"), filepath.Join(bin, "locked")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const noFormat = ": exec format error: neither a program for this machine nor a script that begins with #!"
+	for name, c := range map[string]struct {
+		program string
+		why     string
+	}{
+		"no such file":                {"./ghost", "./ghost: no such file or directory"},
+		"no such absolute file":       {"/nonexistent/ghost", "/nonexistent/ghost: no such file or directory"},
+		"not executable":              {"./locked", "./locked: permission denied"},
+		"a directory":                 {"./folder", "./folder: permission denied"},
+		"no such interpreter":         {"./orphan", "./orphan is there, but the interpreter that it names does not exist"},
+		"an interpreter ending in CR": {dir + "/crlf", dir + "/crlf is there, but the interpreter that it names does not exist"},
+		"no interpreter":              {"./bare", "./bare" + noFormat},
+		"an empty file":               {"./empty", "./empty" + noFormat},
+		"another format":              {"./garbage", "./garbage" + noFormat},
+		"a dangling link":             {"./dangling", "./dangling: no such file or directory"},
+		"a loop of links":             {"./loop", "./loop: too many levels of symbolic links"},
+		"not in PATH":                 {"ghost", "ghost is not in the PATH of its environment"},
+		"not executable in PATH":      {"locked", "locked: permission denied"},
+		"only in a relative PATH":     {"orphan", "orphan is not in the PATH of its environment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newCommand(t, CommandOptions{Argv: []string{c.program}, Dir: dir, Env: []string{"PATH=.::" + bin}})
+			f := b.Ask(t.Context(), plain(t)).Failure
+			if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: "+c.why || !strings.HasSuffix(f.Detail, "in directory "+dir) {
+				t.Errorf("failure %+v, want: could not be started: %s", f, c.why)
+			}
+		})
+	}
+	t.Run("no PATH", func(t *testing.T) {
+		t.Parallel()
+		b := newCommand(t, CommandOptions{Argv: []string{"sh"}, Env: []string{"HOME=/"}})
+		f := b.Ask(t.Context(), plain(t)).Failure
+		if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: sh is not in the PATH of its environment" {
+			t.Errorf("failure %+v", f)
+		}
+	})
+	t.Run("no such directory", func(t *testing.T) {
+		t.Parallel()
+		b := newCommand(t, CommandOptions{Argv: self(t, sayAllow), Dir: "/nonexistent/dir"})
+		f := b.Ask(t.Context(), plain(t)).Failure
+		if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: its working directory does not exist" || !strings.HasSuffix(f.Detail, "in directory /nonexistent/dir") {
+			t.Errorf("failure %+v", f)
+		}
+	})
+}
+
+func TestAProgramThatIsBeingWrittenIsTriedOnceMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "busy")
+	text, err := os.ReadFile(self(t)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	b := newCommand(t, CommandOptions{Argv: []string{path, hookWord, sayAllow}})
+	began := time.Now()
+	got := b.Ask(t.Context(), plain(t))
+	if took := time.Since(began); took < busyPause {
+		t.Errorf("gave up after %v", took)
+	}
+	if f := got.Failure; f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: "+path+": text file busy" {
+		t.Errorf("failure %+v", f)
+	}
+	c := plain(t)
+	c.Deadline, c.Allowed = time.Now().Add(busyPause/2), busyPause/2
+	if f := b.Ask(t.Context(), c).Failure; f == nil || f.Cause != chain.Timeout && f.Cause != chain.Spawn {
+		t.Errorf("failure %+v", f)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, allowing(), b.Ask(t.Context(), plain(t)))
+}
+
+func TestABareNameIsLookedUpInTheProgramsOwnPath(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink(self(t)[0], filepath.Join(dir, "guard")); err != nil {
+		t.Fatal(err)
+	}
+	b := newCommand(t, CommandOptions{Argv: []string{"guard", hookWord, sayAllow}, Env: []string{"PATH=/nonexistent:" + dir}})
+	same(t, allowing(), b.Ask(t.Context(), plain(t)))
+}
+
+func TestAPathIsRelativeToTheDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self(t)[0], filepath.Join(dir, "sub", "guard")); err != nil {
+		t.Fatal(err)
+	}
+	b := newCommand(t, CommandOptions{Argv: []string{"sub/guard", hookWord, sayAllow}, Dir: dir})
+	same(t, allowing(), b.Ask(t.Context(), plain(t)))
+}
+
+func TestAProgramIsGivenWhatItsOptionsSayAndNothingElse(t *testing.T) {
+	t.Setenv("CANARY_TOKEN", "CANARY")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	// A descriptor that every program would inherit, as a careless parent of
+	// the gateway leaves them.
+	fd, err := syscall.Open(dir, syscall.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	for name, c := range map[string]struct{ env []string }{
+		"an environment":          {[]string{"B=2", "A=1=1", "EMPTY="}},
+		"an empty environment":    {[]string{}},
+		"no environment":          {nil},
+		"an environment and PATH": {[]string{"PATH=/bin"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			argv := self(t, "read", "facts")
+			b := newCommand(t, CommandOptions{Argv: argv, Dir: ".", Env: c.env})
+			a := b.Ask(t.Context(), call(request(t, chain.PreToolUse, `{"x":"CANARY $(id) \u0000"}`), plenty))
+			var got facts
+			if err := json.Unmarshal([]byte(a.Outcome.Reason), &got); err != nil {
+				t.Fatalf("%v in %+v", err, a)
+			}
+			want := facts{PID: got.PID, Group: got.PID, Dir: dir, Argv: argv, Env: slices.Sorted(slices.Values(c.env)), Blocking: []bool{true, true, true}}
+			if want.Env == nil {
+				want.Env = []string{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNoShellReadsTheArguments(t *testing.T) {
+	t.Parallel()
+	reason := "$(id) `id` ; > x * ~ \"'\\"
+	b := hookCommand(t, "read", `say:{"decision":"deny","reason":`+string(chain.AppendString(nil, reason))+`}`)
+	same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, b.Ask(t.Context(), plain(t)))
+}
+
+func TestT5_ACallerThatHangsUpEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	b := hookCommand(t, "child:1,"+mark, "wait")
+	ctx, hangUp := context.WithCancel(t.Context())
+	began := time.Now()
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		b.Ask(ctx, plain(t))
+	}()
+	pid := marked(t, mark)
+	if got := b.Status().InFlight; got != 1 {
+		t.Errorf("%d calls in flight, want 1", got)
+	}
+	hangUp()
+	<-returned
+	soon(t, began)
+	b.Close()
+	if runs(pid) {
+		t.Errorf("process %d runs still", pid)
+	}
+	if got := b.Status().InFlight; got != 0 {
+		t.Errorf("%d calls in flight", got)
+	}
+}
+
+func TestT5_NothingIsStartedForACallerThatHasHungUp(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	b := hookCommand(t, "mark:"+mark, sayAllow)
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	b.Ask(ctx, plain(t))
+	b.Close()
+	if exists(mark) {
+		t.Error("the program ran")
+	}
+}
+
+func TestT2_ACallWithoutTimeIsNotStarted(t *testing.T) {
+	t.Parallel()
+	c := call(request(t, chain.PreToolUse, `{}`), 0)
+	same(t, c.Expired("its program had not been started yet"), hookCommand(t, "wait").Ask(t.Context(), c))
+}
+
+func TestT6_CallsOverTheBoundFailAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := newCommand(t, CommandOptions{Argv: self(t, "read", "mark:"+dir+"/began", "await:"+dir+"/go on", sayAllow), MaxInFlight: 1})
+	first := make(chan chain.Answer)
+	go func() { first <- b.Ask(t.Context(), plain(t)) }()
+	marked(t, dir+"/began")
+	want := chain.Fail(chain.Saturated, "was not asked: 1 calls to it are in flight", "max_in_flight is reached")
+	same(t, want, b.Ask(t.Context(), plain(t)))
+	(&performer{}).step("mark", dir+"/go on")
+	same(t, allowing(), <-first)
+}
+
+func TestT6_KilledProcessesThatDoNotGoAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newCommand(t, CommandOptions{Argv: self(t, sayAllow), MaxInFlight: 1})
+	b.program.alive.enter() // as two would that hang inside the kernel
+	b.program.alive.enter()
+	f := b.Ask(t.Context(), plain(t)).Failure
+	if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: 2 of its processes are there already, some of them killed and not yet gone" {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+func TestT7_CloseLetsCallsEndAndRefusesNewOnes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := hookCommand(t, "read", "mark:"+dir+"/began", "await:"+dir+"/go on", sayAllow)
+	first := make(chan chain.Answer)
+	go func() { first <- b.Ask(t.Context(), plain(t)) }()
+	marked(t, dir+"/began")
+	closed := make(chan struct{})
+	go func() {
+		b.Close()
+		close(closed)
+	}()
+	want := chain.Fail(chain.Internal, "was not asked: the gateway has already let go of it", "asked after Close")
+	eventually(t, "the binding is closed", func() bool {
+		b.gate.mu.Lock()
+		defer b.gate.mu.Unlock()
+		return b.gate.closed
+	})
+	same(t, want, b.Ask(t.Context(), plain(t)))
+	if isClosed(closed) {
+		t.Error("close did not wait for the call in flight")
+	}
+	(&performer{}).step("mark", dir+"/go on")
+	same(t, allowing(), <-first)
+	<-closed
+}
+
+func TestOptionsThatAreNoCommandAreRefusedWithEveryReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		options CommandOptions
+		want    string
+	}{
+		"no argv":        {CommandOptions{}, "command: argv names no program"},
+		"an empty name":  {CommandOptions{Argv: []string{"", "x"}}, "command: argv names no program"},
+		"NUL in argv":    {CommandOptions{Argv: []string{"a", "b\x00"}}, `command: argv ["a" "b\x00"] has a NUL character`},
+		"NUL in dir":     {CommandOptions{Argv: []string{"a"}, Dir: "\x00"}, `command: dir "\x00" has a NUL character`},
+		"no assignment":  {CommandOptions{Argv: []string{"a"}, Env: []string{"HOME"}}, `command: env "HOME" is not NAME=VALUE`},
+		"no name":        {CommandOptions{Argv: []string{"a"}, Env: []string{"=x"}}, `command: env "=x" is not NAME=VALUE`},
+		"NUL in a value": {CommandOptions{Argv: []string{"a"}, Env: []string{"KEY=secret\x00"}}, "command: env KEY has a NUL character in its value"},
+		"a name twice":   {CommandOptions{Argv: []string{"a"}, Env: []string{"KEY=1", "KEY=2"}}, "command: env KEY is set twice"},
+		"below zero": {
+			CommandOptions{MaxResponseBytes: -1, MaxInFlight: -2},
+			"command: argv names no program\ncommand: max response bytes -1 is negative\ncommand: max in flight -2 is negative",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewCommand(c.options); err == nil || err.Error() != c.want {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package transport
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Nothing else may run in this process meanwhile, so it is not parallel.
+func TestNothingLeaks(t *testing.T) {
+	adoptOrphans(t)
+	files, routines := openFiles(t), runtime.NumGoroutine()
+	hooks := map[string]*Command{
+		"allows":    hookCommand(t, "read", sayAllow),
+		"fails":     hookCommand(t, "grumble:x", "exit:1"),
+		"hangs":     hookCommand(t, "wait"),
+		"leaves":    hookCommand(t, sayAllow, "child:2,"+t.TempDir()+"/mark"),
+		"holds":     hookCommand(t, sayAllow, "child:1,"+t.TempDir()+"/mark"),
+		"is absent": newCommand(t, CommandOptions{Argv: []string{"/nonexistent/x"}}),
+	}
+	done := make(chan struct{})
+	const rounds = 8
+	for _, b := range hooks {
+		for range rounds {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				b.Ask(t.Context(), call(request(t, chain.PreToolUse, `{}`), time.Second))
+			}()
+		}
+	}
+	for range rounds * len(hooks) {
+		<-done
+	}
+	for _, b := range hooks {
+		b.Close()
+	}
+	if now := children(t); len(now) > 0 {
+		t.Errorf("children are left: %v", now)
+	}
+	if now := openFiles(t); len(now) > len(files) {
+		t.Errorf("open files: %v, before: %v", now, files)
+	}
+	eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= routines })
+}
+
+// It takes descriptors from the whole process, so it is not parallel.
+func TestWithoutDescriptorsNothingIsStarted(t *testing.T) {
+	b := hookCommand(t, "read", sayAllow)
+	same(t, allowing(), b.Ask(t.Context(), plain(t))) // the runtime has opened its own by now
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	open := len(openFiles(t))
+	for more := range uint64(6) {
+		few := before
+		few.Cur = uint64(open) + more
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+			t.Fatal(err)
+		}
+		f := b.Ask(t.Context(), plain(t)).Failure
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			t.Fatal(err)
+		}
+		if f == nil || f.Cause != chain.Spawn || !strings.Contains(f.Text, "too many open files") {
+			t.Errorf("with %d descriptors to spare: failure %+v", more, f)
+		}
+		if now := openFiles(t); len(now) > open {
+			t.Errorf("open files: %v", now)
+		}
+	}
+	same(t, allowing(), b.Ask(t.Context(), plain(t)))
+}
+
+// adoptOrphans makes this process the parent of every orphan among its
+// descendants, as process 1 of a container is.
+func adoptOrphans(t *testing.T) {
+	t.Helper()
+	const setChildSubreaper = 36
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
+func openFiles(t *testing.T) []string {
+	t.Helper()
+	var open []string
+	entries, err := os.ReadDir(descriptors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if what, err := os.Readlink(descriptors + "/" + e.Name()); err == nil {
+			open = append(open, e.Name()+" "+what)
+		}
+	}
+	return open
+}
+
+// children are the processes whose parent is this one, zombies included.
+func children(t *testing.T) []string {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mine []string
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has gone
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == fmt.Sprint(os.Getpid()) {
+			mine = append(mine, string(text))
+		}
+	}
+	return mine
+}

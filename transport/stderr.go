@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tailKept is how many of the last bytes of a program's stderr are kept.
+const tailKept = 2 << 10
+
+// tail keeps the end of a program's stderr for the text of a failure (T3).
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+	cut  bool // something came before
+}
+
+// drain reads until the end or until the file is closed. It goes on whatever
+// comes, so that a program that says much on stderr is never blocked by it.
+func (t *tail) drain(f *os.File) {
+	buf := make([]byte, 2*tailKept)
+	for {
+		n, err := f.Read(buf)
+		t.add(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (t *tail) add(said []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, said...)
+	if over := len(t.kept) - tailKept; over > 0 {
+		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
+		t.cut = true
+	}
+}
+
+// reset forgets what was said about another call.
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept, t.cut = t.kept[:0], false
+}
+
+// String is the tail on one line, at most tailKept bytes of it.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept, cut := t.kept, t.cut
+	for cut && len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+		kept = kept[1:] // the rest of a character that was cut in two
+	}
+	line := oneLine(kept)
+	if over := len(line) - tailKept; over > 0 {
+		for !utf8.RuneStart(line[over]) {
+			over++
+		}
+		line, cut = line[over:], true
+	}
+	if cut {
+		line = "…" + line
+	}
+	return line
+}
+
+// after is a failure's text with the tail behind it.
+func (t *tail) after(text string) string {
+	if line := t.String(); line != "" {
+		return text + ": " + line
+	}
+	return text
+}
+
+// detail is the tail for the operator; empty where nothing was said.
+func (t *tail) detail() string {
+	if line := t.String(); line != "" {
+		return "stderr: " + line
+	}
+	return ""
+}
+
+// oneLine is text without line breaks, where a run of blanks is one space and
+// everything that a terminal would obey or hide is shown as its escape.
+func oneLine(text []byte) string {
+	var line strings.Builder
+	gap := false
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if unicode.IsSpace(r) {
+			gap = line.Len() > 0
+			text = text[n:]
+			continue
+		}
+		if gap {
+			line.WriteByte(' ')
+			gap = false
+		}
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&line, `\x%02x`, text[0])
+		case unicode.IsPrint(r):
+			line.Write(text[:n])
+		default:
+			line.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		text = text[n:]
+	}
+	return line.String()
+}
