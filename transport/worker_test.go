@@ -1,0 +1,488 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+func newWorker(tb testing.TB, o WorkerOptions) *Worker {
+	tb.Helper()
+	w, err := NewWorker(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(w.Close)
+	return w
+}
+
+func saidByWorker(t *testing.T, says string) chain.Binding {
+	t.Helper()
+	if !strings.HasSuffix(says, "\n") {
+		says += "\n"
+	}
+	return newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "each", "file:"+written(t, says))}})
+}
+
+// obedient is a worker of one process that does what each call's input says.
+// It is started again at once.
+func obedient(t *testing.T) *Worker {
+	t.Helper()
+	return newWorker(t, WorkerOptions{Processes: 1, Backoff: Backoff{Min: 1, Max: 1}, Command: CommandOptions{Argv: self(t, "obey")}})
+}
+
+// told is a call that tells an obedient worker what to do.
+func told(tb testing.TB, steps ...string) chain.Call {
+	tb.Helper()
+	input, err := json.Marshal(steps)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return call(request(tb, chain.PreToolUse, string(input)), plenty)
+}
+
+// pid is the process that answers.
+func pid(t *testing.T, w *Worker) int {
+	t.Helper()
+	a := w.Ask(t.Context(), told(t, "facts"))
+	var f facts
+	if err := json.Unmarshal([]byte(a.Outcome.Reason), &f); err != nil {
+		t.Fatalf("%v in %+v", err, a)
+	}
+	return f.PID
+}
+
+func TestOneProcessAnswersEveryCallInOrder(t *testing.T) {
+	t.Parallel()
+	w := obedient(t)
+	first := pid(t, w)
+	for n := range 100 {
+		reason := fmt.Sprint("answer ", n)
+		same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}},
+			w.Ask(t.Context(), told(t, `say:{"decision":"deny","reason":"`+reason+"\"}\n")))
+	}
+	if last := pid(t, w); last != first {
+		t.Errorf("process %d answered last, %d first", last, first)
+	}
+	if diff := cmp.Diff(Status{Workers: &WorkerStatus{Processes: 1, Alive: 1}}, w.Status()); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestAProcessIsGivenTheEnvelopeOnOneLine(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "each", "digest")}})
+	for name, input := range map[string]string{
+		"on one line":    `{"a":1}`,
+		"on many lines":  "{\r\n  \"a\": \"x\\ny\"\n}",
+		"over any pipe":  `"` + strings.Repeat("x", 8<<20) + `"`,
+		"small again":    `""`,
+		"with NUL and <": `"\u0000<>&"`,
+	} {
+		req := request(t, chain.PreToolUse, input)
+		line := append(slices.Clone(req.Line()), '\n')
+		reason := fmt.Sprintf("%d bytes %x", len(line), sha256.Sum256(line))
+		t.Run(name, func(t *testing.T) {
+			same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, w.Ask(t.Context(), call(req, plenty)))
+		})
+	}
+}
+
+func TestAsManyCallsAreAnsweredAtOnceAsThereAreProcesses(t *testing.T) {
+	t.Parallel()
+	const processes = 3
+	w := newWorker(t, WorkerOptions{Processes: processes, Command: CommandOptions{Argv: self(t, "obey")}})
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range processes {
+		all.Go(func() {
+			same(t, allowing(), w.Ask(t.Context(), told(t, fmt.Sprintf("meet:%s,%d", dir, processes), sayAllowLine)))
+		})
+	}
+	all.Wait()
+}
+
+func TestMoreCallsThanProcessesWait(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 2, Command: CommandOptions{Argv: self(t, "obey")}})
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			reason := fmt.Sprint("answer ", n)
+			same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}},
+				w.Ask(t.Context(), told(t, `say:{"decision":"deny","reason":"`+reason+"\"}\n")))
+		})
+	}
+	all.Wait()
+}
+
+func TestARewriteOutlivesTheNextAnswer(t *testing.T) {
+	t.Parallel()
+	w := obedient(t)
+	first := w.Ask(t.Context(), told(t, `say:{"decision":"modify","input":{"a":1}}`+"\n"))
+	second := w.Ask(t.Context(), told(t, `say:{"decision":"modify","input":{"b":2}}`+"\n"))
+	same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Modify, Input: json.RawMessage(`{"a":1}`)}}, first)
+	same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Modify, Input: json.RawMessage(`{"b":2}`)}}, second)
+}
+
+func TestAProcessOutOfStepFailsItsCallAndIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []string
+		want  chain.Answer
+	}{
+		"dies":                        {[]string{"grumble:no memory\n", "exit:1"}, chain.Fail(chain.Worker, "worker exited with status 1: no memory", "")},
+		"exits in peace":              {[]string{"exit:0"}, chain.Fail(chain.Worker, "worker exited with status 0", "")},
+		"is killed":                   {[]string{"signal:9"}, chain.Fail(chain.Worker, "worker was ended by signal killed", "")},
+		"dies in mid answer":          {[]string{sayAllow, "exit:0"}, chain.Fail(chain.Worker, "worker exited with status 0", "")},
+		"dies and leaves a child":     {[]string{"child:01,MARK", "exit:1"}, chain.Fail(chain.Worker, "worker exited with status 1", "")},
+		"dies and leaves a daemon":    {[]string{"daemon:01,MARK", "exit:1"}, chain.Fail(chain.Worker, "worker exited with status 1", "")},
+		"answers and leaves a daemon": {[]string{"daemon:01,MARK", sayAllow, "exit:1"}, chain.Fail(chain.Worker, "worker exited with status 1", "")},
+		"closes its stdout":           {[]string{"close:1", "wait"}, chain.Fail(chain.Worker, "worker closed its stdin or stdout", "")},
+		"answers twice":               {[]string{sayAllowLine + `{"decision":"allow"}` + "\n"}, chain.Fail(chain.Worker, "worker wrote more than its answer", "")},
+		"begins a second answer":      {[]string{sayAllowLine + "{"}, chain.Fail(chain.Worker, "worker wrote more than its answer", "")},
+		"answers nothing":             {[]string{"grumble:hm", "say:\n"}, chain.Fail(chain.Empty, "answered nothing", "stderr: hm")},
+		"answers what cannot be read": {[]string{"say:ready\n"}, chain.Fail(chain.Malformed, "did not answer with one decision object", `invalid character 'r' at start of value in "ready"`)},
+		"answers too much": {
+			[]string{"say:" + strings.Repeat("x", 1025) + "\n"},
+			chain.Fail(chain.Oversize, "answered with more than 1024 bytes", ""),
+		},
+		"answers without an end": {[]string{"endless:x"}, chain.Fail(chain.Oversize, "answered with more than 1024 bytes", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorker(t, WorkerOptions{
+				Processes: 1, Backoff: Backoff{Min: 1, Max: 1},
+				Command: CommandOptions{Argv: self(t, "obey"), MaxResponseBytes: 1024},
+			})
+			first, mark := pid(t, w), t.TempDir()+"/mark"
+			for n := range c.steps {
+				c.steps[n] = strings.ReplaceAll(c.steps[n], "MARK", mark)
+			}
+			began := time.Now()
+			same(t, c.want, w.Ask(t.Context(), told(t, c.steps...)))
+			soon(t, began)
+			if exists(mark) {
+				_ = syscall.Kill(marked(t, mark), syscall.SIGKILL)
+			}
+			if second := pid(t, w); second == first || runs(first) {
+				t.Errorf("process %d runs (%v) and process %d answers", first, runs(first), second)
+			}
+			if got := w.Status().Workers.Restarts; got != 1 {
+				t.Errorf("%d restarts, want 1", got)
+			}
+		})
+	}
+}
+
+func TestT3_AWorkersAnswerMayBeAsLongAsTheCap(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "obey"), MaxResponseBytes: 100_000}})
+	first := pid(t, w)
+	answer := `{"decision":"allow","x":"` + strings.Repeat("x", 99_973) + `"}`
+	if len(answer) != 100_000 {
+		t.Fatal(len(answer))
+	}
+	path := written(t, answer+"\n")
+	for range 2 {
+		same(t, allowing(), w.Ask(t.Context(), told(t, "file:"+path)))
+	}
+	if second := pid(t, w); second != first {
+		t.Error("the process was replaced")
+	}
+}
+
+func TestAnUnknownDecisionLeavesAProcessInStep(t *testing.T) {
+	t.Parallel()
+	w := obedient(t)
+	first := pid(t, w)
+	same(t, chain.Fail(chain.WrongDecision, "answered an unknown decision", `decision "ask"`), w.Ask(t.Context(), told(t, `say:{"decision":"ask"}`+"\n")))
+	if second := pid(t, w); second != first {
+		t.Error("the process was replaced")
+	}
+}
+
+func TestWhatAProcessWroteBeforeTheQuestionIsNoAnswerToIt(t *testing.T) {
+	t.Parallel()
+	w, dir := obedient(t), t.TempDir()
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine, "await:"+dir+"/go on", sayAllowLine, "mark:"+dir+"/wrote")))
+	(&performer{}).step("mark", dir+"/go on")
+	marked(t, dir+"/wrote")
+	same(t, chain.Fail(chain.Worker, "worker wrote before it was asked", ""), w.Ask(t.Context(), told(t, `say:{"decision":"deny"}`+"\n")))
+	same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny}}, w.Ask(t.Context(), told(t, `say:{"decision":"deny"}`+"\n")))
+}
+
+func TestACallIsNotFailedByAProcessThatDiedBeforeIt(t *testing.T) {
+	t.Parallel()
+	w := obedient(t)
+	for range 20 {
+		// It dies at any moment from here to the middle of the next call,
+		// which may be asked only once it is known that nobody heard it.
+		same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
+		p, f := w.pool.take(t.Context(), plain(t))
+		if f != nil {
+			t.Fatalf("failed: %+v", f)
+		}
+		p.end()
+		<-p.exited
+		w.pool.giveBack(p)
+	}
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
+}
+
+func TestT2_AnOverrunFailsItsCallAndNoOther(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string][]string{
+		"does not answer": {},
+		"stops itself":    {"signal:19"},
+		"half an answer":  {sayAllow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, dir := obedient(t), t.TempDir()
+			first := pid(t, w)
+			c := told(t, append(steps, "await:"+dir+"/too late", sayAllowLine)...)
+			c.Allowed = 100 * time.Millisecond
+			c.Deadline = time.Now().Add(c.Allowed)
+			same(t, c.Expired(""), w.Ask(t.Context(), c))
+			if late := time.Since(c.Deadline); late > lifetime/4 {
+				t.Errorf("returned %v after the deadline", late)
+			}
+			(&performer{}).step("mark", dir+"/too late")
+			same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny}}, w.Ask(t.Context(), told(t, `say:{"decision":"deny"}`+"\n")))
+			if second := pid(t, w); second == first {
+				t.Error("the process was asked again")
+			}
+		})
+	}
+}
+
+func TestT2_AProcessThatDoesNotReadCannotHoldTheCall(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "wait")}})
+	c := large(t, 500*time.Millisecond)
+	f := w.Ask(t.Context(), c).Failure
+	if want := c.Expired("").Failure; f == nil || f.Cause != want.Cause || f.Text != want.Text {
+		t.Errorf("failure %+v", f)
+	}
+	if late := time.Since(c.Deadline); late > lifetime/4 {
+		t.Errorf("returned %v after the deadline", late)
+	}
+}
+
+// never is a backoff after which no test asks again.
+func never() Backoff { return Backoff{Min: time.Hour, Max: time.Hour} }
+
+func TestT5_ACallerThatHangsUpEndsTheProcessWithoutBlame(t *testing.T) {
+	t.Parallel()
+	mark := t.TempDir() + "/mark"
+	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey")}})
+	ctx, hangUp := context.WithCancel(t.Context())
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		w.Ask(ctx, told(t, "mark:"+mark, "wait"))
+	}()
+	first := marked(t, mark)
+	hangUp()
+	<-returned
+	if second := pid(t, w); second == first {
+		t.Error("the process was asked again")
+	}
+}
+
+func TestAChainThatRanOutOfTimeIsNotAProcessToBlame(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey")}})
+	first := pid(t, w)
+	c := told(t, "wait")
+	c.Allowed, c.Late = 100*time.Millisecond, chain.Budget
+	c.Deadline = time.Now().Add(c.Allowed)
+	same(t, c.Expired(""), w.Ask(t.Context(), c))
+	if second := pid(t, w); second == first {
+		t.Error("the process was asked again")
+	}
+}
+
+func TestAFailureIsFollowedByItsBackoff(t *testing.T) {
+	t.Parallel()
+	again := "; it is started again in "
+	for name, c := range map[string]struct {
+		steps  []string
+		text   string
+		detail string
+	}{
+		"after a death":    {[]string{"grumble:secret of another call", "exit:1"}, "the last one exited with status 1", "stderr: secret of another call"},
+		"after a disorder": {[]string{sayAllowLine + "x"}, "the last one wrote more than its answer", ""},
+		"after an answer":  {[]string{"say:x\n"}, "the last one did not answer with one decision object a line", `invalid character 'x' at start of value in "x"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey")}})
+			w.Ask(t.Context(), told(t, c.steps...))
+			began := time.Now()
+			f := w.Ask(t.Context(), plain(t)).Failure
+			soon(t, began)
+			text, wait, _ := strings.Cut(f.Text, again)
+			if f.Cause != chain.Worker || text != "has no running process, because "+c.text || f.Detail != c.detail {
+				t.Errorf("failure %+v", f)
+			}
+			if d, err := time.ParseDuration(wait); err != nil || d < 29*time.Minute || d > time.Hour {
+				t.Errorf("it says it is started again in %s", wait)
+			}
+			if got := w.Status().Workers.Alive; got != 0 {
+				t.Errorf("%d processes run", got)
+			}
+		})
+	}
+}
+
+func TestAWorkerThatCannotBeStartedSaysSoInEveryCall(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 2, Backoff: never(), Command: CommandOptions{Argv: []string{"./ghost"}, Dir: t.TempDir()}})
+	for range 2 {
+		f := w.Ask(t.Context(), plain(t)).Failure
+		if f == nil || f.Cause != chain.Spawn || !strings.HasPrefix(f.Text, "has no running process, because it could not be started: ./ghost: no such file or directory; it is started again in ") {
+			t.Errorf("failure %+v", f)
+		}
+	}
+}
+
+func TestAnAnswerEndsARunOfFailures(t *testing.T) {
+	t.Parallel()
+	// The second failure in a row is followed by an hour.
+	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: Backoff{Min: time.Millisecond, Max: time.Hour}, Command: CommandOptions{Argv: self(t, "obey")}})
+	for range 30 {
+		same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
+		same(t, chain.Fail(chain.Worker, "worker exited with status 1", ""), w.Ask(t.Context(), told(t, "exit:1")))
+	}
+}
+
+func TestWhatWasSaidInOneCallIsNotTextInAnother(t *testing.T) {
+	t.Parallel()
+	w, mark := obedient(t), t.TempDir()+"/mark"
+	p := w.pool
+	same(t, allowing(), w.Ask(t.Context(), told(t, "grumble:password", sayAllowLine, "mark:"+mark)))
+	marked(t, mark)
+	eventually(t, "the words were heard", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.idle[0].stderr.String() == "password"
+	})
+	same(t, chain.Fail(chain.Worker, "worker exited with status 1: oh", ""), w.Ask(t.Context(), told(t, "grumble:oh", "exit:1")))
+}
+
+func TestT6_TheBoundHoldsForThoseThatWaitToo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "obey"), MaxInFlight: 2}})
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			same(t, allowing(), w.Ask(t.Context(), told(t, "await:"+dir+"/go on", sayAllowLine)))
+		})
+	}
+	eventually(t, "both are under way", func() bool { return w.Status().InFlight == 2 })
+	same(t, chain.Fail(chain.Saturated, "was not asked: 2 calls to it are in flight", "max_in_flight is reached"), w.Ask(t.Context(), plain(t)))
+	(&performer{}).step("mark", dir+"/go on")
+	all.Wait()
+}
+
+func TestT7_CloseEndsProcessesAsAFilterEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "obey")}})
+	// Between two questions it writes its file once stdin has ended.
+	polite := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "mark:"+dir+"/began", "read", "mark:"+dir+"/parted")}})
+	deaf := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "child:012,"+dir+"/deaf", "wait")}})
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
+	marked(t, dir+"/began")
+	child := marked(t, dir+"/deaf")
+	for _, w := range []*Worker{w, polite, deaf} {
+		began := time.Now()
+		w.Close()
+		soon(t, began)
+		want := chain.Fail(chain.Internal, "was not asked: the gateway has already let go of it", "asked after Close")
+		same(t, want, w.Ask(t.Context(), plain(t)))
+		if got := w.Status().Workers.Alive; got != 0 {
+			t.Errorf("%d processes run", got)
+		}
+		w.Close() // a second time changes nothing
+	}
+	if _, err := os.Stat(dir + "/parted"); err != nil {
+		t.Errorf("the process was not let to exit by itself: %v", err)
+	}
+	if runs(child) {
+		t.Errorf("process %d runs still", child)
+	}
+}
+
+func TestT7_CloseDoesNotWaitForABackoff(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: []string{"/nonexistent/x"}}})
+	w.Ask(t.Context(), plain(t))
+	began := time.Now()
+	w.Close()
+	soon(t, began)
+}
+
+func TestOptionsThatAreNoWorkerAreRefusedWithEveryReason(t *testing.T) {
+	_, err := NewWorker(WorkerOptions{
+		Backoff: Backoff{Min: time.Second, Max: time.Millisecond},
+		Command: CommandOptions{MaxInFlight: -1},
+	})
+	const want = "worker: processes 0 is not positive\n" +
+		"worker: backoff from 1s to 1ms is no range of positive times\n" +
+		"command: max in flight -1 is negative\n" +
+		"command: argv names no program"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+func BenchmarkWorker(b *testing.B) {
+	w := newWorker(b, WorkerOptions{Processes: 8, Command: CommandOptions{Argv: self(b, "each", sayAllowLine)}})
+	benchmark(b, w)
+}
+
+func BenchmarkCommand(b *testing.B) { benchmark(b, hookCommand(b, "read", sayAllow)) }
+
+func BenchmarkInProcess(b *testing.B) {
+	for name, inline := range map[string]bool{"goroutine": false, "inline": true} {
+		b.Run(name, func(b *testing.B) {
+			p, err := NewInProcess(InProcessOptions{Interceptor: returns(chain.Outcome{Decision: chain.Allow}), Inline: inline})
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmark(b, p)
+		})
+	}
+}
+
+func benchmark(b *testing.B, binding chain.Binding) {
+	b.Helper()
+	c := plain(b)
+	b.SetParallelism(4) // times two processors: eight callers
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			c := c
+			c.Deadline = time.Now().Add(plenty)
+			if a := binding.Ask(context.Background(), c); a.Failure != nil {
+				b.Error(a.Failure)
+			}
+		}
+	})
+}
