@@ -1,0 +1,159 @@
+package signature
+
+import (
+	"crypto/ed25519"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The versions of signatures.
+const (
+	symmetricVersion  = "v1"
+	asymmetricVersion = "v1a"
+)
+
+// The prefixes of keys as text.
+const (
+	secretPrefix  = "whsec_"
+	privatePrefix = "whsk_"
+	publicPrefix  = "whpk_"
+)
+
+const (
+	minSecretBytes = 24
+	maxSecretBytes = 64
+)
+
+// Key makes signatures, checks them, or both. The zero Key does neither.
+//
+// What is secret in it is held by functions, out of reach of anything that
+// prints a Key or what contains one.
+type Key struct {
+	// version of its signatures.
+	version string
+	// public is the key as text that others check its signatures with; empty
+	// where there is no such key.
+	public string
+	// sign appends the signature of head and body to dst, in base64. Nil where
+	// the key only checks.
+	sign func(dst, head, body []byte) []byte
+	// verify reports whether one of the signatures, in base64, is this key's
+	// of head and body. Nil where the key only signs.
+	verify func(head, body []byte, signatures []string) bool
+}
+
+// ParseKey reads a key as people write it: whsec_…, whsk_… or whpk_…, or the
+// base64 of a shared secret without its prefix. The error never quotes it.
+func ParseKey(text string) (Key, error) {
+	switch {
+	case text == "":
+		return Key{}, errors.New("the key is empty")
+	case strings.HasPrefix(text, privatePrefix):
+		raw, err := decode(text[len(privatePrefix):])
+		if err != nil {
+			return Key{}, fmt.Errorf("the private key (%s…) %w", privatePrefix, err)
+		}
+		return privateKey(raw)
+	case strings.HasPrefix(text, publicPrefix):
+		raw, err := decode(text[len(publicPrefix):])
+		if err != nil {
+			return Key{}, fmt.Errorf("the public key (%s…) %w", publicPrefix, err)
+		}
+		return publicKey(raw)
+	}
+	raw, err := decode(strings.TrimPrefix(text, secretPrefix))
+	if err != nil {
+		return Key{}, fmt.Errorf("the secret (%s…) %w", secretPrefix, err)
+	}
+	return SecretKey(raw)
+}
+
+// decode is stricter than package base64, which passes over line breaks.
+func decode(text string) ([]byte, error) {
+	if strings.ContainsAny(text, " \t\r\n") {
+		return nil, errors.New("has a blank or a line break in it; a file that it came from may end in one")
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, errors.New("is not base64 after its prefix")
+	}
+	return raw, nil
+}
+
+// SecretKey returns the key of a shared secret given as bytes. It signs and
+// verifies.
+func SecretKey(secret []byte) (Key, error) {
+	if n := len(secret); n < minSecretBytes || n > maxSecretBytes {
+		return Key{}, fmt.Errorf("the secret has %d bytes, and one of %d to %d is wanted", n, minSecretBytes, maxSecretBytes)
+	}
+	pool := newMACs(secret)
+	return Key{
+		version: symmetricVersion,
+		sign:    pool.appendMAC,
+		verify: func(head, body []byte, signatures []string) bool {
+			want := pool.appendMAC(nil, head, body)
+			found := 0
+			for _, s := range signatures {
+				found |= subtle.ConstantTimeCompare(want, []byte(s))
+			}
+			return found == 1
+		},
+	}, nil
+}
+
+func privateKey(raw []byte) (Key, error) {
+	if n := len(raw); n != ed25519.SeedSize && n != ed25519.PrivateKeySize {
+		return Key{}, fmt.Errorf("the private key (%s…) has %d bytes, and a seed of %d, or seed and public key of %d, is wanted",
+			privatePrefix, n, ed25519.SeedSize, ed25519.PrivateKeySize)
+	}
+	private := ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize])
+	if len(raw) == ed25519.PrivateKeySize && subtle.ConstantTimeCompare(private, raw) != 1 {
+		return Key{}, fmt.Errorf("the private key (%s…) ends in a public key that is not its own", privatePrefix)
+	}
+	return Key{
+		version: asymmetricVersion,
+		public:  publicPrefix + base64.StdEncoding.EncodeToString(private[ed25519.SeedSize:]),
+		sign: func(dst, head, body []byte) []byte {
+			return base64.StdEncoding.AppendEncode(dst, ed25519.Sign(private, slices.Concat(head, body)))
+		},
+	}, nil
+}
+
+func publicKey(raw []byte) (Key, error) {
+	if len(raw) != ed25519.PublicKeySize {
+		return Key{}, fmt.Errorf("the public key (%s…) has %d bytes, and one of %d is wanted", publicPrefix, len(raw), ed25519.PublicKeySize)
+	}
+	public := ed25519.PublicKey(slices.Clone(raw))
+	return Key{
+		version: asymmetricVersion,
+		public:  publicPrefix + base64.StdEncoding.EncodeToString(raw),
+		verify: func(head, body []byte, signatures []string) bool {
+			signed := slices.Concat(head, body)
+			return slices.ContainsFunc(signatures, func(s string) bool {
+				signature, err := decode(s)
+				return err == nil && ed25519.Verify(public, signed, signature)
+			})
+		},
+	}, nil
+}
+
+// Public returns the whpk_… that others check this key's signatures with, or
+// nothing where the key is a shared secret.
+func (k Key) Public() string { return k.public }
+
+// String names the kind of key. It never has a secret in it.
+func (k Key) String() string {
+	switch {
+	case k.version == symmetricVersion:
+		return "shared secret"
+	case k.sign != nil:
+		return "private key of " + k.public
+	case k.verify != nil:
+		return "public key " + k.public
+	}
+	return "no key"
+}

@@ -1,0 +1,125 @@
+package signature
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// The headers of a signed request, in the form that http.Header keeps them.
+const (
+	// HeaderID names the question. It is the same where a question is put
+	// again.
+	HeaderID = "Webhook-Id"
+	// HeaderTimestamp is when it was sent, in Unix seconds.
+	HeaderTimestamp = "Webhook-Timestamp"
+	// HeaderSignature has the signatures, separated by spaces.
+	HeaderSignature = "Webhook-Signature"
+)
+
+// maxIDBytes bounds an id; those of the gateway have 30 bytes.
+const maxIDBytes = 256
+
+// Signer signs with every one of its keys. The zero Signer signs nothing.
+type Signer struct {
+	keys    []Key
+	scratch sync.Pool // of *scratch
+}
+
+type scratch struct{ head, out []byte }
+
+// NewSigner returns a signer with the given keys, each a shared secret or a
+// private key. The order of signatures is that of the keys.
+func NewSigner(keys ...Key) (*Signer, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("signer: there is no key to sign with")
+	}
+	if len(keys) > maxSignatures {
+		return nil, fmt.Errorf("signer: there are %d keys, and verifiers read at most %d signatures", len(keys), maxSignatures)
+	}
+	for i, k := range keys {
+		switch {
+		case k.version == "":
+			return nil, fmt.Errorf("signer: key %d is no key", i)
+		case k.sign == nil:
+			return nil, fmt.Errorf("signer: key %d is a public key (%s…), which can only verify; the sender needs the private one (%s…)", i, publicPrefix, privatePrefix)
+		}
+	}
+	return &Signer{keys: slices.Clone(keys)}, nil
+}
+
+// Sign returns the signatures of a request as the header Webhook-Signature has
+// them. The id must be printable ASCII without spaces, quotes, backslashes or
+// full stops, since the signed text is joined by full stops.
+func (s *Signer) Sign(id string, at time.Time, body []byte) (string, error) {
+	if err := checkID(id); err != nil {
+		return "", err
+	}
+	return s.sign(func(head []byte) []byte {
+		return appendRequestHead(head, id, at.Unix())
+	}, body)
+}
+
+// SetHeaders signs a request and sets the three headers that say so.
+func (s *Signer) SetHeaders(h http.Header, id string, at time.Time, body []byte) error {
+	signatures, err := s.Sign(id, at, body)
+	if err != nil {
+		return err
+	}
+	h[HeaderID] = []string{id}
+	h[HeaderTimestamp] = []string{strconv.FormatInt(at.Unix(), 10)}
+	h[HeaderSignature] = []string{signatures}
+	return nil
+}
+
+// sign makes the list of signatures over what appendHead appends and body.
+func (s *Signer) sign(appendHead func([]byte) []byte, body []byte) (string, error) {
+	if len(s.keys) == 0 {
+		return "", errors.New("signer: there is no key to sign with")
+	}
+	b, ok := s.scratch.Get().(*scratch)
+	if !ok {
+		b = new(scratch)
+	}
+	defer s.scratch.Put(b)
+	b.head = appendHead(b.head[:0])
+	b.out = b.out[:0]
+	for i, k := range s.keys {
+		if i > 0 {
+			b.out = append(b.out, ' ')
+		}
+		b.out = append(b.out, k.version...)
+		b.out = append(b.out, ',')
+		b.out = k.sign(b.out, b.head, body)
+	}
+	return string(b.out), nil
+}
+
+// appendRequestHead appends what is signed of a request before its body.
+func appendRequestHead(dst []byte, id string, unix int64) []byte {
+	dst = append(dst, id...)
+	dst = append(dst, '.')
+	dst = strconv.AppendInt(dst, unix, 10)
+	return append(dst, '.')
+}
+
+// checkID refuses ids that would let two different messages be signed as one,
+// or that cannot stand in a header and in JSON as they are.
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("the id is empty")
+	case len(id) > maxIDBytes:
+		return fmt.Errorf("the id has %d bytes, and at most %d are accepted", len(id), maxIDBytes)
+	}
+	for i := range len(id) {
+		if c := id[i]; c <= ' ' || c >= 0x7f || c == '.' || c == '"' || c == '\\' {
+			return fmt.Errorf("the id has the byte %q in it, which cannot be signed unmistakably", c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package signature
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a refusal is about; each refusal of [Verifier.Verify] wraps one.
+var (
+	// ErrHeader: a header is missing, given twice or unreadable.
+	ErrHeader = errors.New("the request is not signed as Standard Webhooks has it")
+	// ErrStale: the request was sent too long ago, or in the future.
+	ErrStale = errors.New("the request is too old or of the future")
+	// ErrSignature: no signature is that of a key of the verifier.
+	ErrSignature = errors.New("no signature matches")
+)
+
+const (
+	// DefaultTolerance is how far the time of a request may be off, either
+	// way.
+	DefaultTolerance = 5 * time.Minute
+	// maxSignatures bounds the work that one request can ask for.
+	maxSignatures = 32
+)
+
+// VerifierOptions configure a verifier.
+type VerifierOptions struct {
+	// Keys whose signatures are accepted: shared secrets and public keys. One
+	// of them suffices. At least one is needed.
+	Keys []Key
+	// Tolerance is how far the time of a request may be off, either way. Zero
+	// means DefaultTolerance.
+	Tolerance time.Duration
+	// Now tells the time. Nil means time.Now.
+	Now func() time.Time
+}
+
+// Verifier tells signed requests from others. The zero Verifier refuses all.
+type Verifier struct {
+	keys      []Key
+	tolerance time.Duration
+	now       func() time.Time
+}
+
+// NewVerifier returns a verifier, or why the options cannot be one.
+func NewVerifier(o VerifierOptions) (*Verifier, error) {
+	switch {
+	case len(o.Keys) == 0:
+		return nil, errors.New("verifier: there is no key to verify with")
+	case o.Tolerance < 0:
+		return nil, fmt.Errorf("verifier: tolerance %v is negative", o.Tolerance)
+	}
+	for i, k := range o.Keys {
+		switch {
+		case k.version == "":
+			return nil, fmt.Errorf("verifier: key %d is no key", i)
+		case k.verify == nil:
+			return nil, fmt.Errorf("verifier: key %d is a private key (%s…), which is for the sender alone; verify with %s", i, privatePrefix, k.public)
+		}
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = DefaultTolerance
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Verifier{keys: slices.Clone(o.Keys), tolerance: o.Tolerance, now: o.Now}, nil
+}
+
+// Verify returns the id of a request whose body, id and time were signed with
+// one of the keys, and not too long ago. body is the body as it arrived, before
+// anything parsed it.
+//
+// Where it returns an error, nothing in the request may be believed. The error
+// may be answered to whoever sent it.
+func (v *Verifier) Verify(h http.Header, body []byte) (id string, err error) {
+	if len(v.keys) == 0 {
+		return "", refuse(ErrSignature, HeaderSignature, "the verifier has no key: it was not made by NewVerifier")
+	}
+	id, err = single(h, HeaderID)
+	if err != nil {
+		return "", err
+	}
+	if err := checkID(id); err != nil {
+		return "", refuse(ErrHeader, HeaderID, "%v", err)
+	}
+	unix, err := v.checkTime(h)
+	if err != nil {
+		return "", err
+	}
+	list, err := single(h, HeaderSignature)
+	if err != nil {
+		return "", err
+	}
+	signatures, err := parseSignatures(list)
+	if err != nil {
+		return "", refuse(ErrHeader, HeaderSignature, "%v", err)
+	}
+	if !v.matches(appendRequestHead(nil, id, unix), body, signatures) {
+		return "", refuse(ErrSignature, HeaderSignature, "%s", v.mismatch(signatures))
+	}
+	return id, nil
+}
+
+// refusal is an error about one header or field.
+type refusal struct {
+	kind error
+	text string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func (r *refusal) Unwrap() error { return r.kind }
+
+func refuse(kind error, about, format string, args ...any) error {
+	return &refusal{kind: kind, text: strings.ToLower(about) + ": " + fmt.Sprintf(format, args...)}
+}
+
+// single returns a header that must be there once, so that nobody else can
+// read another of several.
+func single(h http.Header, name string) (string, error) {
+	switch values := h[name]; {
+	case len(values) > 1:
+		return "", refuse(ErrHeader, name, "the header is there %d times", len(values))
+	case len(values) == 0 || values[0] == "":
+		return "", refuse(ErrHeader, name, "the header is missing")
+	default:
+		return values[0], nil
+	}
+}
+
+// checkTime returns when the request says it was sent.
+func (v *Verifier) checkTime(h http.Header) (int64, error) {
+	text, err := single(h, HeaderTimestamp)
+	if err != nil {
+		return 0, err
+	}
+	// 39 bits reach beyond the year 19000 and cannot overflow a time. The text
+	// must be the number as the signer wrote it: no sign, no leading zero.
+	seconds, err := strconv.ParseUint(text, 10, 39)
+	unix := int64(seconds)
+	if err != nil || strconv.FormatInt(unix, 10) != text {
+		return 0, refuse(ErrHeader, HeaderTimestamp, "%.32q is not a time in Unix seconds", text)
+	}
+	switch age := v.now().Sub(time.Unix(unix, 0)); {
+	case age > v.tolerance:
+		return 0, refuse(ErrStale, HeaderTimestamp, "the request was signed %v ago, and %v is the most: it was held up or is a repetition, or a clock is wrong",
+			age.Round(time.Second), v.tolerance)
+	case age < -v.tolerance:
+		return 0, refuse(ErrStale, HeaderTimestamp, "the request was signed %v in the future, and %v is the most: a clock is wrong",
+			-age.Round(time.Second), v.tolerance)
+	}
+	return unix, nil
+}
+
+// signatureList is what a signature header says, by version.
+type signatureList struct {
+	symmetric, asymmetric []string // in base64
+	others                int
+}
+
+// parseSignatures reads a list of signatures. Those of unknown versions are
+// passed over: a newer sender may make more kinds.
+func parseSignatures(list string) (signatureList, error) {
+	var all signatureList
+	parts := strings.Fields(list)
+	if len(parts) == 0 || len(parts) > maxSignatures {
+		return all, fmt.Errorf("has %d signatures, and 1 to %d are accepted", len(parts), maxSignatures)
+	}
+	for _, part := range parts {
+		version, signature, _ := strings.Cut(part, ",")
+		switch version {
+		case symmetricVersion:
+			all.symmetric = append(all.symmetric, signature)
+		case asymmetricVersion:
+			all.asymmetric = append(all.asymmetric, signature)
+		default:
+			all.others++
+		}
+	}
+	return all, nil
+}
+
+func (l signatureList) of(version string) []string {
+	if version == symmetricVersion {
+		return l.symmetric
+	}
+	return l.asymmetric
+}
+
+// matches reports whether one of the keys made one of the signatures.
+func (v *Verifier) matches(head, body []byte, signatures signatureList) bool {
+	return slices.ContainsFunc(v.keys, func(k Key) bool {
+		candidates := signatures.of(k.version)
+		return len(candidates) > 0 && k.verify(head, body, candidates)
+	})
+}
+
+// mismatch says what was compared, so that a wrong kind of key can be told
+// from a wrong key.
+func (v *Verifier) mismatch(l signatureList) string {
+	count := func(version string) int {
+		n := 0
+		for _, k := range v.keys {
+			if k.version == version {
+				n++
+			}
+		}
+		return n
+	}
+	return fmt.Sprintf("no signature matches: there are %d of version v1, %d of v1a and %d of others; the verifier has %d keys for v1 and %d for v1a. "+
+		"Either the keys of the two sides differ, or the body is not verified as it arrived",
+		len(l.symmetric), len(l.asymmetric), l.others, count(symmetricVersion), count(asymmetricVersion))
+}
