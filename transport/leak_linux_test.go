@@ -80,13 +80,17 @@ func TestWithoutDescriptorsNothingIsStarted(t *testing.T) {
 }
 
 // adoptOrphans makes this process the parent of every orphan among its
-// descendants, as process 1 of a container is.
+// descendants for the time of the test, as process 1 of a container is.
 func adoptOrphans(t *testing.T) {
 	t.Helper()
 	const setChildSubreaper = 36
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); errno != 0 {
-		t.Fatal(errno)
+	set := func(on uintptr) {
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, on, 0); errno != 0 {
+			t.Fatal(errno)
+		}
 	}
+	set(1)
+	t.Cleanup(func() { set(0) })
 }
 
 func openFiles(t *testing.T) []string {

@@ -289,3 +289,10 @@ func runs(pid int) bool {
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(rest, "Z")
 }
+
+// dies waits for a process that was killed. Whoever is not its parent learns
+// only a moment later that it has gone.
+func dies(t *testing.T, pid int) {
+	t.Helper()
+	eventually(t, "the process has gone", func() bool { return !runs(pid) })
+}

@@ -424,9 +424,7 @@ func TestT7_CloseEndsProcessesAsAFilterEnds(t *testing.T) {
 	if _, err := os.Stat(dir + "/parted"); err != nil {
 		t.Errorf("the process was not let to exit by itself: %v", err)
 	}
-	if runs(child) {
-		t.Errorf("process %d runs still", child)
-	}
+	dies(t, child)
 }
 
 func TestT7_CloseDoesNotWaitForABackoff(t *testing.T) {
