@@ -20,12 +20,12 @@ import (
 
 // scripted is a sender that does what a test says.
 type scripted struct {
-	say     func(ctx context.Context, q question) (reply, *sendError)
+	say     func(ctx context.Context, q question) (reply, *sendFailure)
 	asked   atomic.Int64
 	dropped atomic.Int64
 }
 
-func (s *scripted) send(ctx context.Context, q question) (reply, *sendError) {
+func (s *scripted) send(ctx context.Context, q question) (reply, *sendFailure) {
 	s.asked.Add(1)
 	return s.say(ctx, q)
 }
@@ -49,30 +49,28 @@ func behind(s sender, o BreakerOptions, observer WebhookObserver) *Webhook {
 	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer}, &url.URL{Scheme: "http", Host: "hook.test"}, s)
 }
 
-func says(body string) (reply, *sendError) {
+func says(body string) (reply, *sendFailure) {
 	return reply{status: http.StatusOK, body: []byte(body)}, nil
 }
 
-func allows(context.Context, question) (reply, *sendError) { return says(`{"decision":"allow"}`) }
+func allows(context.Context, question) (reply, *sendFailure) { return says(`{"decision":"allow"}`) }
 
-func fails(context.Context, question) (reply, *sendError) {
+func fails(context.Context, question) (reply, *sendFailure) {
 	return reply{status: http.StatusInternalServerError}, nil
 }
 
 // hangs until the question's deadline or until the caller hangs up.
-func hangs(ctx context.Context, q question) (reply, *sendError) {
+func hangs(ctx context.Context, q question) (reply, *sendFailure) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline)
 	defer cancel()
 	<-ctx.Done()
-	return reply{}, &sendError{cause: chain.Timeout, err: ctx.Err()}
+	return reply{}, &sendFailure{cause: chain.Timeout, err: ctx.Err()}
 }
 
 // within asks a call of an event for at most d.
 func within(ctx context.Context, t *testing.T, w *Webhook, event chain.Event, d time.Duration) chain.Answer {
 	t.Helper()
-	return w.Ask(ctx, chain.Call{
-		Request: requestAt(t, event), Allowed: d, Deadline: time.Now().Add(d), Late: chain.Timeout,
-	})
+	return w.Ask(ctx, call(request(t, event, `{"command":"git push"}`), d))
 }
 
 // tryOnce asks one call before the tool runs, and says what came of it.
@@ -86,21 +84,6 @@ func summary(a chain.Answer) string {
 		return a.Failure.Cause.String()
 	}
 	return a.Outcome.Decision.String()
-}
-
-func requestAt(tb testing.TB, event chain.Event) *chain.Request {
-	tb.Helper()
-	text := `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"a","tool_call_id":"c",` +
-		`"tool_name":"shell","input":{"command":"git push"}}`
-	if event == chain.PostToolUse {
-		text = `{"hook_schema":1,"event":"post_tool_use","workspace":"/repo","agent_id":"a","tool_call_id":"c",` +
-			`"tool_name":"shell","input":{"command":"git push"},"output":"done","is_error":false}`
-	}
-	req, err := chain.ParseRequest([]byte(text))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return req
 }
 
 func TestBreaker_OpensAfterSoManyFailuresInARowAndThenAsksNobody(t *testing.T) {
@@ -128,9 +111,7 @@ func TestBreaker_OpensAfterSoManyFailuresInARowAndThenAsksNobody(t *testing.T) {
 		want := chain.Fail(chain.BreakerOpen,
 			"was not asked: its circuit breaker is open until "+opened.Add(30*time.Second).UTC().Format(time.RFC3339)+" (for another 12 s)",
 			"http://hook.test")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("refusal (-want +got):\n%s", diff)
-		}
+		same(t, want, got)
 		if n := s.asked.Load() - asked; n != 0 {
 			t.Errorf("an open breaker let %d calls through", n)
 		}
@@ -166,8 +147,8 @@ func TestBreaker_CountsEveryFailureThatIsTheParticipants(t *testing.T) {
 	for _, cause := range chain.Causes() {
 		t.Run(cause.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := behind(&scripted{say: func(context.Context, question) (reply, *sendError) {
-					return reply{}, &sendError{cause: cause, text: "failed", err: errors.New("so")}
+				w := behind(&scripted{say: func(context.Context, question) (reply, *sendFailure) {
+					return reply{}, &sendFailure{cause: cause, text: "failed", err: errors.New("so")}
 				}}, BreakerOptions{ConsecutiveFailures: 3}, nil)
 				for range 3 {
 					tryOnce(t, w)
@@ -203,7 +184,7 @@ func TestBreaker_CountsAnAnswerAsTheChainWillTakeIt(t *testing.T) {
 		{``, chain.PreToolUse, BreakerOpen},
 	} {
 		t.Run(c.says+" at "+c.event.String(), func(t *testing.T) {
-			w := behind(&scripted{say: func(context.Context, question) (reply, *sendError) { return says(c.says) }},
+			w := behind(&scripted{say: func(context.Context, question) (reply, *sendFailure) { return says(c.says) }},
 				BreakerOptions{ConsecutiveFailures: 3}, nil)
 			for range 3 {
 				within(t.Context(), t, w, c.event, time.Minute)
@@ -231,7 +212,7 @@ func TestT5_ACallerThatHungUpIsCountedForNothing(t *testing.T) {
 		}
 		s.say = allows
 		if got := tryOnce(t, w); got != "allow" {
-			t.Errorf("the patient caller got %s", got)
+			t.Errorf("the plenty caller got %s", got)
 		}
 	})
 }
@@ -255,7 +236,7 @@ func TestBreaker_LetsExactlyItsProbesThroughWhateverTheCrowd(t *testing.T) {
 		t.Run(fmt.Sprint(probes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				s, seen := &scripted{say: func(context.Context, question) (reply, *sendError) {
+				s, seen := &scripted{say: func(context.Context, question) (reply, *sendFailure) {
 					<-release
 					return says(`{"decision":"allow"}`)
 				}}, &transitions{}
@@ -321,10 +302,9 @@ func TestBreaker_AProbeThatCountsForNothingGivesItsPlaceBack(t *testing.T) {
 		"the chain's budget ended": func(t *testing.T, w *Webhook, s *scripted) {
 			t.Helper()
 			s.say = hangs
-			a := w.Ask(t.Context(), chain.Call{
-				Request: requestAt(t, chain.PreToolUse), Allowed: time.Second, Deadline: time.Now().Add(time.Second), Late: chain.Budget,
-			})
-			if got := summary(a); got != "budget" {
+			late := call(request(t, chain.PreToolUse, `{}`), time.Second)
+			late.Late = chain.Budget
+			if got := summary(w.Ask(t.Context(), late)); got != "budget" {
 				t.Errorf("got %s, want budget", got)
 			}
 		},
@@ -367,7 +347,7 @@ func TestBreaker_AProbeThatBlowsUpIsAFailureAndKeepsNoPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &scripted{say: func(context.Context, question) (reply, *sendError) {
+				s := &scripted{say: func(context.Context, question) (reply, *sendFailure) {
 					blow()
 					return says(`{"decision":"allow"}`)
 				}}
@@ -395,8 +375,8 @@ func TestBreaker_WhatComesLateFromAnEarlierStateChangesNothing(t *testing.T) {
 		s, seen := &scripted{say: hangs}, &transitions{}
 		w := behind(s, BreakerOptions{ConsecutiveFailures: 1}, seen)
 		slow := make(chan string, 2)
-		for _, late := range []func(context.Context, question) (reply, *sendError){allows, fails} {
-			s.say = func(ctx context.Context, q question) (reply, *sendError) {
+		for _, late := range []func(context.Context, question) (reply, *sendFailure){allows, fails} {
+			s.say = func(ctx context.Context, q question) (reply, *sendFailure) {
 				time.Sleep(40 * time.Second)
 				return late(ctx, q)
 			}

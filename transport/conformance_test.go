@@ -19,6 +19,7 @@ func bindings() map[string]sayer {
 	return map[string]sayer{
 		"command": saidByCommand,
 		"worker":  saidByWorker,
+		"webhook": saidByHTTP,
 	}
 }
 

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -49,20 +50,22 @@ func (e *dialError) Error() string { return e.err.Error() }
 
 func (e *dialError) Unwrap() error { return e.err }
 
-// watchedConn is a connection that knows whether everything received on it has
-// been consumed.
+// watchedConn is a connection on which nothing counts as an answer that came
+// before its question.
 //
 // net/http hands a connection to the next request before it has looked for
 // bytes behind the answer to the last one. An endpoint that answered twice
 // would so have its second answer taken for that of another question. settle
-// closes this gap.
+// and Read close this gap. What still arrives after the question has begun to
+// be written cannot be told from an answer to it.
 type watchedConn struct {
 	net.Conn
 
 	mu       sync.Mutex
 	changed  sync.Cond
-	reading  bool // and so nothing received is left in a buffer above
-	closed   bool
+	reading  bool  // and so nothing received is left in a buffer above
+	silent   bool  // until the question is written
+	closed   bool  // by us
 	ended    bool  // by the peer, as far as a Read has seen
 	received int64 // since the exchange began
 }
@@ -72,6 +75,8 @@ func watch(c net.Conn) *watchedConn {
 	w.changed.L = &w.mu
 	return w
 }
+
+var errUnasked = errors.New("the endpoint said something that was not asked for")
 
 // Read reads from the connection.
 func (w *watchedConn) Read(p []byte) (int, error) {
@@ -83,11 +88,22 @@ func (w *watchedConn) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.reading = false
+	if n > 0 && w.silent {
+		n, err = 0, errUnasked
+	}
 	w.received += int64(n)
 	w.ended = w.ended || err != nil
-	w.mu.Unlock()
 	return n, err
+}
+
+// Write writes to the connection.
+func (w *watchedConn) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	w.silent = false
+	w.mu.Unlock()
+	return w.Conn.Write(p)
 }
 
 // Close closes the connection.
@@ -113,7 +129,7 @@ func (w *watchedConn) settle() {
 	for !w.reading && !w.closed {
 		w.changed.Wait()
 	}
-	w.received = 0
+	w.received, w.silent = 0, true
 	w.mu.Unlock()
 }
 
@@ -127,15 +143,14 @@ func (w *watchedConn) progress() (received int64, ended bool) {
 
 // watched finds the connection under layers of TLS, nil where there is none.
 func watched(c net.Conn) *watchedConn {
-	for c != nil {
-		if w, ok := c.(*watchedConn); ok {
-			return w
-		}
-		layer, ok := c.(interface{ NetConn() net.Conn })
-		if !ok {
+	for {
+		switch layer := c.(type) {
+		case *watchedConn:
+			return layer
+		case interface{ NetConn() net.Conn }:
+			c = layer.NetConn()
+		default:
 			return nil
 		}
-		c = layer.NetConn()
 	}
-	return nil
 }

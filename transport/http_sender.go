@@ -101,7 +101,7 @@ func (s *httpSender) dropIdle() { s.roundTripper.Load().CloseIdleConnections() }
 // send puts the question, and puts it a second time at most, where it met a
 // connection that was kept open from an earlier one and died before it brought
 // the first byte of an answer.
-func (s *httpSender) send(ctx context.Context, q question) (reply, *sendError) {
+func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline)
 	defer cancel()
 	r, x, err := s.exchange(ctx, cancel, q)
@@ -120,7 +120,7 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendError) {
 		// HTTP/2 would put the next question to the same silent connection.
 		s.retire(x.via)
 	}
-	return reply{}, &sendError{cause: chain.Timeout, text: "did not answer in time", err: x.waiting(err)}
+	return reply{}, &sendFailure{cause: chain.Timeout, text: "did not answer in time", err: x.waiting(err)}
 }
 
 // retire replaces a RoundTripper, if that has not happened yet, and leaves its
@@ -135,6 +135,7 @@ func (s *httpSender) retire(old *http.Transport) {
 type exchange struct {
 	via    *http.Transport
 	secure bool
+	limit  int64 // bytes of an answer
 	trace  httptrace.ClientTrace
 	body   bytes.Reader
 
@@ -153,9 +154,10 @@ type exchange struct {
 var errStale = errors.New("the connection was closed, or refused the request, before the first byte of an answer")
 
 func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q question) (reply, *exchange, error) {
-	x := &exchange{via: s.roundTripper.Load(), secure: s.tls != nil}
+	x := &exchange{via: s.roundTripper.Load(), secure: s.tls != nil, limit: s.limit}
 	x.trace.GotConn = x.gotConn
 	if x.secure {
+		x.trace.GetConn = func(string) { x.had = false }
 		x.trace.GotFirstResponseByte = func() { x.heard.Store(true) }
 	}
 	x.body.Reset(q.body)
@@ -224,10 +226,7 @@ func (x *exchange) waiting(err error) error {
 }
 
 // explain says what an error of the exchange means.
-func (x *exchange) explain(err error) *sendError {
-	if e, ok := errors.AsType[*sendError](err); ok {
-		return e
-	}
+func (x *exchange) explain(err error) *sendFailure {
 	_, dialing := errors.AsType[*dialError](err)
 	var received int64
 	var ended bool
@@ -235,18 +234,20 @@ func (x *exchange) explain(err error) *sendError {
 		received, ended = x.conn.progress()
 	}
 	switch {
+	case errors.Is(err, errTooLong):
+		return &sendFailure{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes", x.limit), err: err}
 	case dialing, !x.had && !x.secure:
-		return &sendError{cause: chain.Connect, text: "could not be reached", err: err}
+		return &sendFailure{cause: chain.Connect, text: "could not be reached", err: err}
 	case !x.had, tlsFailed(err):
-		return &sendError{cause: chain.TLS, text: "could not be reached: the TLS handshake failed", err: err}
+		return &sendFailure{cause: chain.TLS, text: "could not be reached: the TLS handshake failed", err: err}
 	case ended, connectionLost(err), errors.Is(err, errStale):
-		return &sendError{cause: chain.Reset, text: "closed the connection before a whole answer", err: err}
+		return &sendFailure{cause: chain.Reset, text: "closed the connection before a whole answer", err: err}
 	case x.http2: // whose errors have no types
-		return &sendError{cause: chain.Reset, text: "broke off before a whole answer", err: err}
+		return &sendFailure{cause: chain.Reset, text: "broke off before a whole answer", err: err}
 	case !x.answered && received >= maxHeaderBytes:
-		return &sendError{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes of headers", maxHeaderBytes), err: err}
+		return &sendFailure{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes of headers", maxHeaderBytes), err: err}
 	}
-	return &sendError{cause: chain.Malformed, text: "did not answer in HTTP", err: err}
+	return &sendFailure{cause: chain.Malformed, text: "did not answer in HTTP", err: err}
 }
 
 // connectionLost says that the connection ended, not that what it carried
@@ -256,16 +257,11 @@ func connectionLost(err error) bool {
 	return broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
-// tlsFailed finds what one side refuses during or just after a handshake.
+// tlsFailed finds a TLS alert. One that refuses our certificate comes only
+// once the handshake is over for us.
 func tlsFailed(err error) bool {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
 	op, ok := errors.AsType[*net.OpError](err)
-	return ok && (op.Op == "remote error" || op.Op == "local error") // a TLS alert
+	return ok && (op.Op == "remote error" || op.Op == "local error")
 }
 
 // read reads as much of the response as matters.
@@ -285,28 +281,22 @@ func (s *httpSender) read(response *http.Response, cancel context.CancelFunc) (r
 		r.body, _ = readUpTo(response.Body, response.ContentLength, maxExcerpt) // whatever came
 		return r, nil
 	}
-	tooLong := &sendError{
-		cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes", s.limit),
-		err: fmt.Errorf("Content-Length %d", response.ContentLength),
-	}
 	if response.ContentLength > s.limit {
-		return r, tooLong
+		return r, fmt.Errorf("%w: its length is %d", errTooLong, response.ContentLength)
 	}
 	var err error
-	if r.body, err = readUpTo(response.Body, response.ContentLength, s.limit); errors.Is(err, errTooLong) {
-		return r, tooLong
-	}
+	r.body, err = readUpTo(response.Body, response.ContentLength, s.limit)
 	return r, err
 }
 
-var errTooLong = errors.New("the body is longer")
+var errTooLong = errors.New("the body is longer than it may be")
 
 // readUpTo reads a whole body of at most limit bytes. length is what the
 // endpoint says it is, or negative.
 func readUpTo(body io.Reader, length, limit int64) ([]byte, error) {
 	grant := int64(512)
 	if length >= 0 {
-		grant = min(length+1, maxGrant) // one byte more, to find the end without growing
+		grant = min(length, maxGrant) + 1 // one byte more, to find the end without growing
 	}
 	buf := make([]byte, 0, grant)
 	for {

@@ -11,8 +11,8 @@ import (
 // knows connections and HTTP; what an answer means is not its business.
 type sender interface {
 	// send puts one question. It returns at the question's deadline, or as
-	// soon as ctx ends; the error is nil where a reply came.
-	send(ctx context.Context, q question) (reply, *sendError)
+	// soon as ctx ends; the failure is nil where a reply came.
+	send(ctx context.Context, q question) (reply, *sendFailure)
 	// dropIdle closes the connections that nobody uses at the moment.
 	dropIdle()
 }
@@ -36,14 +36,10 @@ type reply struct {
 	body []byte
 }
 
-// sendError is why nothing came back. Its text reads on after the
+// sendFailure is why nothing came back. Its text reads on after the
 // participant's name and carries nothing that the endpoint sent.
-type sendError struct {
+type sendFailure struct {
 	cause chain.Cause
 	text  string
 	err   error // for the operator
 }
-
-func (e *sendError) Error() string { return e.text + ": " + e.err.Error() }
-
-func (e *sendError) Unwrap() error { return e.err }

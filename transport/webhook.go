@@ -128,7 +128,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) chain.Ans
 	}
 	defer w.calls.leave()
 
-	r, err := w.sender.send(ctx, question{
+	r, failed := w.sender.send(ctx, question{
 		body: call.Request.JSON(),
 		// The prefix is that of Standard Webhooks; what follows is random.
 		id:          "msg_" + rand.Text(),
@@ -139,9 +139,9 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) chain.Ans
 	case ctx.Err() != nil:
 		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where)
 	case !time.Now().Before(call.Deadline):
-		return call.Expired(w.detail(err))
-	case err != nil:
-		return chain.Fail(err.cause, err.text, w.detail(err))
+		return call.Expired(w.detail(failed))
+	case failed != nil:
+		return chain.Fail(failed.cause, failed.text, w.detail(failed))
 	}
 	return w.judge(r, call.Request.Event())
 }
@@ -166,11 +166,11 @@ func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
 	return readAnswer(r.body, event)
 }
 
-func (w *Webhook) detail(err *sendError) string {
-	if err == nil {
+func (w *Webhook) detail(failed *sendFailure) string {
+	if failed == nil {
 		return fmt.Sprintf("POST %s: an answer came after the deadline", w.where)
 	}
-	return fmt.Sprintf("POST %s: %v", w.where, err.err)
+	return fmt.Sprintf("POST %s: %v", w.where, failed.err)
 }
 
 // counted is what a call reports to the breaker.
