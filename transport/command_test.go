@@ -526,8 +526,8 @@ func TestOptionsThatAreNoCommandAreRefusedWithEveryReason(t *testing.T) {
 		"an empty name":  {CommandOptions{Argv: []string{"", "x"}}, "command: argv names no program"},
 		"NUL in argv":    {CommandOptions{Argv: []string{"a", "b\x00"}}, `command: argv ["a" "b\x00"] has a NUL character`},
 		"NUL in dir":     {CommandOptions{Argv: []string{"a"}, Dir: "\x00"}, `command: dir "\x00" has a NUL character`},
-		"no assignment":  {CommandOptions{Argv: []string{"a"}, Env: []string{"HOME"}}, `command: env "HOME" is not NAME=VALUE`},
-		"no name":        {CommandOptions{Argv: []string{"a"}, Env: []string{"=x"}}, `command: env "=x" is not NAME=VALUE`},
+		"no assignment":  {CommandOptions{Argv: []string{"a"}, Env: []string{"HOME"}}, "command: env[0] is not NAME=VALUE"},
+		"no name":        {CommandOptions{Argv: []string{"a"}, Env: []string{"A=", "=x"}}, "command: env[1] is not NAME=VALUE"},
 		"NUL in a value": {CommandOptions{Argv: []string{"a"}, Env: []string{"KEY=secret\x00"}}, "command: env KEY has a NUL character in its value"},
 		"a name twice":   {CommandOptions{Argv: []string{"a"}, Env: []string{"KEY=1", "KEY=2"}}, "command: env KEY is set twice"},
 		"below zero": {

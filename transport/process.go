@@ -52,11 +52,11 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 		errs = append(errs, fmt.Errorf("command: dir %q has a NUL character", o.Dir))
 	}
 	seen := map[string]bool{}
-	for _, entry := range o.Env {
+	for n, entry := range o.Env {
 		name, value, ok := strings.Cut(entry, "=")
 		switch {
 		case !ok || name == "" || hasNUL(name):
-			errs = append(errs, fmt.Errorf("command: env %q is not NAME=VALUE", entry))
+			errs = append(errs, fmt.Errorf("command: env[%d] is not NAME=VALUE", n))
 		case hasNUL(value):
 			errs = append(errs, fmt.Errorf("command: env %s has a NUL character in its value", name))
 		case seen[name]:
