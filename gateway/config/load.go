@@ -14,6 +14,9 @@ import (
 // have it.
 const OperatorChain = "operator"
 
+// builtIn is what the file is called that is no file.
+const builtIn = "built-in hooks"
+
 // Options say where the files are.
 type Options struct {
 	// ConfigFile is the operator's file, YAML or JSON; empty where there is
@@ -48,6 +51,8 @@ type Set struct {
 
 	options Options
 	dirs    []string
+	files   []string            // that were read, in order
+	listed  map[string][]string // the names in directories that were listed
 }
 
 // Load reads and checks all files. The error is of type [Errors], unless the
@@ -58,26 +63,56 @@ func Load(o Options) (*Set, error) { return load(o, nil) }
 // Beyond the mistakes that Load finds it is an error that the operator's file,
 // the directory of the chains, or every chain at once is gone: that is how a
 // volume looks that was not filled, and nobody removes a guard in this way.
-// The set that Next is called on stays as it is.
-func (s *Set) Next() (*Set, error) { return load(s.options, s) }
+// The set that Next is called on stays as it is; it is what Next returns where
+// no file has changed.
+func (s *Set) Next() (*Set, error) {
+	if s.isCurrent() {
+		return s, nil
+	}
+	return load(s.options, s)
+}
+
+// isCurrent reports whether the files are still those that were loaded, without
+// parsing them: this is asked at every poll.
+func (s *Set) isCurrent() bool {
+	snap := newSnapshot()
+	defer snap.close()
+	for dir, names := range s.listed {
+		now, err := snap.names(dir)
+		if err != nil || !slices.Equal(names, now) {
+			return false
+		}
+	}
+	if s.options.ConfigFile == "" {
+		snap.addDefault(s.options.Default)
+	}
+	for _, path := range s.files {
+		if _, err := snap.file(path); err != nil {
+			return false
+		}
+	}
+	return snap.sum() == s.Sum && snap.changed() == ""
+}
 
 // Dirs are the absolute directories in which a change can change the set, in
 // order. They are what [Watch] is to watch.
 func (s *Set) Dirs() []string { return s.dirs }
 
-// load takes snapshots until one has not changed while it was taken. The last
-// one is good as well where it was read without an error: each volume in it is
-// of one moment, if not the latest, and its change is still to be reported.
+// load takes snapshots until one has not changed while it was taken. One that
+// has is never good, however it reads: a revision that was replaced is being
+// deleted, and a list of what is left of it would be a list of too few.
 func load(o Options, previous *Set) (*Set, error) {
-	for attempt := 1; ; attempt++ {
+	var changed string
+	for range attempts {
 		snap := newSnapshot()
 		set, err := build(o, previous, snap)
-		settled := snap.settled()
+		changed = snap.changed()
 		snap.close()
-		if settled || attempt == attempts {
+		if changed == "" {
 			return set, err
 		}
 	}
+	return nil, Errors{{Position{File: changed}, fmt.Sprintf("changed each of the %d times it was read", attempts)}}
 }
 
 // loader reads the files of one snapshot.
@@ -106,6 +141,8 @@ func build(o Options, previous *Set, snap *snapshot) (*Set, error) {
 	}
 	l.set.Sum = snap.sum()
 	l.set.dirs = slices.Sorted(maps.Keys(snap.dirs))
+	l.set.files = slices.Sorted(maps.Keys(snap.read))
+	l.set.listed = snap.listed
 	l.set.Warnings = l.warned()
 	return l.set, nil
 }
@@ -117,8 +154,8 @@ func (l *loader) operator() error {
 	case name == "" && data == nil:
 		return nil
 	case name == "":
-		name = "built-in hooks"
-		l.snap.read[name] = data // so that the sum covers it
+		name = builtIn
+		l.snap.addDefault(data)
 	}
 	path, err := filepath.Abs(name)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const volumeLink = "..data"
 
 // attempts is how often a snapshot is taken anew because it changed meanwhile.
-const attempts = 5
+const attempts = 10
 
 // snapshot reads files as of one moment (F5). The first use of a directory pins
 // the revision of it that all later reads see, also where the directory is
@@ -27,6 +27,8 @@ type snapshot struct {
 	pins map[string]*pin   // by directory
 	read map[string][]byte // by absolute path
 	dirs map[string]bool   // where a change can happen
+	// listed are the names in the directories that were listed.
+	listed map[string][]string
 }
 
 // pin is a directory as it stood when it was first used.
@@ -40,7 +42,9 @@ type pin struct {
 }
 
 func newSnapshot() *snapshot {
-	return &snapshot{pins: map[string]*pin{}, read: map[string][]byte{}, dirs: map[string]bool{}}
+	return &snapshot{
+		pins: map[string]*pin{}, read: map[string][]byte{}, dirs: map[string]bool{}, listed: map[string][]string{},
+	}
 }
 
 func (s *snapshot) close() {
@@ -51,15 +55,15 @@ func (s *snapshot) close() {
 	}
 }
 
-// settled reports whether what was read is still what is there.
-func (s *snapshot) settled() bool {
-	for dir, p := range s.pins {
-		now := look(dir)
-		if now.link != p.link || now.target != p.target {
-			return false
+// changed names a directory that leads elsewhere than when it was first used.
+// It is empty where there is none: what was read is what is there.
+func (s *snapshot) changed() string {
+	for _, dir := range slices.Sorted(maps.Keys(s.pins)) {
+		if now := look(dir); now.link != s.pins[dir].link || now.target != s.pins[dir].target {
+			return dir
 		}
 	}
-	return true
+	return ""
 }
 
 // look is where a directory leads to now. A plain directory leads to itself,
@@ -167,7 +171,16 @@ func (s *snapshot) names(dir string) ([]string, error) {
 		return nil, plainly(err)
 	}
 	slices.Sort(names)
+	s.listed[dir] = names
 	return names, nil
+}
+
+// addDefault adds the text that stands in for the operator's file, so that the
+// sum covers it.
+func (s *snapshot) addDefault(text []byte) {
+	if text != nil {
+		s.read[builtIn] = text
+	}
 }
 
 // sum is the hash of every file that was read, with its name.
@@ -175,7 +188,7 @@ func (s *snapshot) sum() [sha256.Size]byte {
 	d := newDigest()
 	for _, path := range slices.Sorted(maps.Keys(s.read)) {
 		d.text(path)
-		d.text(string(s.read[path]))
+		d.bytes(s.read[path])
 	}
 	return d.sum()
 }
