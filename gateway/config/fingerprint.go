@@ -54,7 +54,7 @@ func (w *Webhook) fingerprint(d digest) {
 	if w.TLS != nil {
 		d.number(len(w.TLS.read))
 		for _, part := range w.TLS.read {
-			d.text(string(part))
+			d.bytes(part)
 		}
 		d.text(w.TLS.ServerName)
 	}
@@ -71,7 +71,7 @@ func (u *Use) fingerprint(d digest) {
 	d.number(len(u.With))
 	for _, name := range slices.Sorted(maps.Keys(u.With)) {
 		d.text(name)
-		d.text(string(u.With[name]))
+		d.bytes(u.With[name])
 	}
 }
 
@@ -100,7 +100,9 @@ func (d digest) flag(b bool) {
 	}
 }
 
-func (d digest) text(s string) {
-	d.number(len(s))
-	d.hash.Write([]byte(s))
+func (d digest) text(s string) { d.bytes([]byte(s)) }
+
+func (d digest) bytes(b []byte) {
+	d.number(len(b))
+	d.hash.Write(b)
 }

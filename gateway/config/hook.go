@@ -79,11 +79,7 @@ type Use struct {
 // ("with.patterns[2]"); it is empty where the entry as a whole is meant.
 func (h *Hook) Mistake(key, message string) Error {
 	at := h.Position
-	switch {
-	case key == "":
-	case at.Path == "":
-		at.Path = key
-	default:
+	if key != "" {
 		at.Path += ": " + key
 	}
 	return Error{at, message}

@@ -301,7 +301,7 @@ func mistakes() map[string][]string {
 		"unknown-words.yaml": {
 			`5: hooks[0] "a": event: unknown value "PreToolUse", want pre_tool_use or post_tool_use; did you mean "pre_tool_use"?`,
 			`6: hooks[0] "a": on_failure: unknown value "Allow", want deny or allow; did you mean "allow"?`,
-			`7: hooks[0] "a": mode: unknown value "shaddow", want enforce or shadow; did you mean "shadow"?`,
+			`7: hooks[0] "a": mode: unknown value "shadows", want enforce or shadow; did you mean "shadow"?`,
 			`10: hooks[1] "b": event: want pre_tool_use or post_tool_use, not a list`,
 			`11: hooks[1] "b": on_failure: unknown value "open", want deny or allow`,
 			`12: hooks[1] "b": mode: want enforce or shadow, not true`,

@@ -34,12 +34,12 @@ func (r *reading) field(v value, event chain.Event) pointer {
 	}
 	tokens := strings.Split(s[1:], "/")
 	for i, token := range tokens {
-		rest := strings.NewReplacer("~0", "", "~1", "").Replace(token)
-		if strings.Contains(rest, "~") {
+		token = strings.ReplaceAll(token, "~1", "/")
+		if strings.Contains(strings.ReplaceAll(token, "~0", ""), "~") {
 			r.fail(v, "%s is not a JSON pointer: ~ is written ~0, and / in a name ~1", quote(s))
 			return nil
 		}
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		tokens[i] = strings.ReplaceAll(token, "~0", "~")
 	}
 	first := tokens[0]
 	switch {

@@ -116,8 +116,8 @@ func quote(s string) string {
 // unique returns the members of a mapping, and reports each key that stands
 // twice.
 func (r *reading) unique(v value) []value {
-	first := map[string]place{}
-	var all []value
+	first := make(map[string]place, len(v.members))
+	all := make([]value, 0, len(v.members))
 	for _, m := range v.members {
 		if at, twice := first[m.key]; twice {
 			r.failAt(m.at, v.way, "key %s stands twice, first in line %d", quote(m.key), at.line)
@@ -138,7 +138,7 @@ func (r *reading) object(v value, known ...string) (object, bool) {
 		r.want(v, "a mapping")
 		return nil, false
 	}
-	o := object{}
+	o := make(object, len(v.members))
 	for _, m := range r.unique(v) {
 		if slices.Contains(known, m.key) {
 			o[m.key] = m

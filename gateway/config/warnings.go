@@ -70,6 +70,9 @@ func warnTimes(c Chain, f *File) []Warning {
 				h.Timeout.Milliseconds(), c.Budget.Milliseconds())})
 		}
 	}
+	if c.Name != OperatorChain && len(f.Hooks) == 0 && f.Budget == 0 {
+		return all // its times are the operator's, and said there
+	}
 	longest, at := time.Duration(0), chain.PreToolUse
 	for _, event := range chain.Events() {
 		if t := c.WorstCase(event); t > longest {

@@ -47,6 +47,10 @@ func yamlFlaw(data []byte, err error) flaw {
 	if at.line == 0 {
 		at = placeOf(data, e.Mark.Index)
 	}
+	// The library ends every text with a line of its own.
+	if last := placeOf(data, len(data)); at.line > last.line {
+		at = last
+	}
 	message := "not YAML: " + e.Message
 	if e.ContextMsg != "" {
 		message += ", " + e.ContextMsg

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// hookIn loads a file of one hook next to some other files.
+func hookIn(t *testing.T, dir, text string) *Hook {
+	t.Helper()
+	write(t, dir, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - " + text + "\n"})
+	set := loaded(t, Options{
+		ConfigFile: filepath.Join(dir, "hooks.yaml"), Guards: []string{"shell", "paths"},
+		LookupEnv: lookup(map[string]string{"A": "1", "B": "2"}),
+	})
+	return set.Operator.Hooks[0]
+}
+
+func TestF8_WhatABindingIsNotMadeOfDoesNotChangeTheFingerprint(t *testing.T) {
+	dir := t.TempDir()
+	for _, binding := range []string{
+		"command: [x, y], env: {A: \"1\", B: b}", "url: \"https://h/\", headers: {X-A: \"1\", X-B: b}", "use: shell, with: {a: 1, b: 2}",
+	} {
+		plain := hookIn(t, dir, "{name: a, "+binding+"}").Fingerprint
+		if isZero(plain) {
+			t.Errorf("%s: the fingerprint is zero", binding)
+		}
+		for _, more := range []string{
+			"name: b", "name: a, event: post_tool_use", "name: a, tools: [x]", "name: a, timeout_ms: 1", "name: a, guard: true",
+			"name: a, mode: shadow", "name: a, on_failure: allow", "name: a, when: [{field: /input, exists: true}]",
+		} {
+			if hookIn(t, dir, "{"+more+", "+binding+"}").Fingerprint != plain {
+				t.Errorf("%s: another fingerprint with %s", binding, more)
+			}
+		}
+	}
+}
+
+func TestF8_TheSameValueFromElsewhereIsTheSameFingerprint(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"one": "1\n"})
+	equal := func(texts ...string) {
+		t.Helper()
+		for _, text := range texts[1:] {
+			if hookIn(t, dir, text).Fingerprint != hookIn(t, dir, texts[0]).Fingerprint {
+				t.Errorf("%s differs from %s", text, texts[0])
+			}
+		}
+	}
+	equal(
+		`{name: a, command: [x], env: {A: "1", B: "2"}}`, `{name: a, command: [x], env: {B: "${B}", A: "${A}"}}`,
+		`{name: a, command: ["x"], env: {B: "2", A: "${file:one}"}, max_in_flight: 64, dir: .}`,
+	)
+	equal(
+		`{name: a, url: "https://h", headers: {X-A: "1"}}`,
+		`{name: a, url: "https://h", headers: {x-a: "${A}"}, breaker: {open_ms: 30000}, max_response_bytes: 1048576}`,
+	)
+}
+
+func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := keyPair(t)
+	otherCert, otherKey := keyPair(t)
+	write(t, dir, map[string]string{"c.pem": cert, "k.pem": key, "oc.pem": otherCert, "ok.pem": otherKey})
+	seen := map[[32]byte]string{}
+	for _, text := range []string{
+		`command: [x]`, `command: [y]`, `command: [x, ""]`, `command: [x, "", ""]`, `command: [x, a, b]`, `command: [x, ab]`,
+		`command: [x], dir: sub`, `command: [x], env: {A: "1"}`, `command: [x], env: {A: "2"}`, `command: [x], env: {A1: ""}`,
+		`command: [x], env: {A: "1", B: "2"}`, `command: [x], worker: {processes: 1}`, `command: [x], worker: {processes: 2}`,
+		`command: [x], max_in_flight: 1`, `command: [x], max_response_bytes: 1`,
+		`url: "https://h"`, `url: "https://h/"`, `url: "https://h?a"`, `url: "http://localhost"`, `url: "https://h", headers: {X: "1"}`,
+		`url: "https://h", headers: {X: "2"}`, `url: "https://h", headers: {Y: "1"}`, `url: "https://h", breaker: {consecutive_failures: 1}`,
+		`url: "https://h", breaker: {open_ms: 1}`, `url: "https://h", breaker: {half_open_probes: 2}`, `url: "https://h", proxy: environment`,
+		`url: "https://h", proxy: "http://p"`, `url: "https://h", proxy: "http://q"`, `url: "https://h", tls: {}`,
+		`url: "https://h", tls: {server_name: a}`, `url: "https://h", tls: {server_name: b}`, `url: "https://h", tls: {ca_file: c.pem}`,
+		`url: "https://h", tls: {ca_file: oc.pem}`, `url: "https://h", tls: {cert_file: c.pem, key_file: k.pem}`,
+		`url: "https://h", tls: {cert_file: oc.pem, key_file: ok.pem}`, `url: "https://h", max_in_flight: 1`,
+		`url: "https://h", max_response_bytes: 1`,
+		`use: shell`, `use: paths`, `use: shell, with: {a: 1}`, `use: shell, with: {a: 1.0}`, `use: shell, with: {a: "1"}`,
+		`use: shell, with: {b: 1}`, `use: shell, with: {a: [1]}`,
+	} {
+		print := hookIn(t, dir, "{name: a, "+text+"}").Fingerprint
+		if other, taken := seen[print]; taken {
+			t.Errorf("%s and %s have one fingerprint", other, text)
+		}
+		seen[print] = text
+	}
+	before := hookIn(t, dir, `{name: a, url: "https://h", tls: {ca_file: c.pem}}`).Fingerprint
+	write(t, dir, map[string]string{"c.pem": otherCert})
+	if hookIn(t, dir, `{name: a, url: "https://h", tls: {ca_file: c.pem}}`).Fingerprint == before {
+		t.Error("another certificate in the same file has the same fingerprint")
+	}
+}
