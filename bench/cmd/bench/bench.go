@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -50,6 +51,21 @@ func (t target) options() load.Options {
 		o.Want = t.want
 	}
 	return o
+}
+
+// answers waits until t has answered, so that no visit measures how long a
+// program takes to start.
+func (t target) answers(ctx context.Context) error {
+	o := t.options()
+	o.Conns, o.Once, o.Measure = 1, true, 30*time.Second
+	r, err := load.Run(ctx, o)
+	if err == nil && r.Failed > 0 {
+		err = errors.New(r.Why)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	return nil
 }
 
 // visit is what one visit of a target measured.
@@ -110,6 +126,11 @@ type visits []visit
 // compare visits all targets in every round, in a random order, and prints a
 // table.
 func (b *bench) compare(ctx context.Context, p pace, targets ...target) ([]visits, error) {
+	for _, t := range targets {
+		if err := t.answers(ctx); err != nil {
+			return nil, err
+		}
+	}
 	all := make([]visits, len(targets))
 	for range b.rounds {
 		for _, i := range rand.Perm(len(targets)) { //nolint:gosec // an order, not a secret
