@@ -19,7 +19,8 @@ type CommandOptions struct {
 	// Dir is the working directory. A relative one is taken from where this
 	// process stands when the binding is made.
 	Dir string
-	// Env is the whole environment as NAME=VALUE: nothing is added to it.
+	// Env is the whole environment as NAME=VALUE: nothing is added to it. Of
+	// two entries of one name the last counts.
 	Env []string
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
 	MaxResponseBytes int64

@@ -51,19 +51,8 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 	if hasNUL(o.Dir) {
 		errs = append(errs, fmt.Errorf("command: dir %q has a NUL character", o.Dir))
 	}
-	seen := map[string]bool{}
-	for n, entry := range o.Env {
-		name, value, ok := strings.Cut(entry, "=")
-		switch {
-		case !ok || name == "" || hasNUL(name):
-			errs = append(errs, fmt.Errorf("command: env[%d] is not NAME=VALUE", n))
-		case hasNUL(value):
-			errs = append(errs, fmt.Errorf("command: env %s has a NUL character in its value", name))
-		case seen[name]:
-			errs = append(errs, fmt.Errorf("command: env %s is set twice", name))
-		}
-		seen[name] = true
-	}
+	env, err := environment(o.Env)
+	errs = append(errs, err)
 	errs = append(errs, sealDescriptors())
 	// Settled now, so that no later change of directory moves it.
 	dir, err := filepath.Abs(o.Dir)
@@ -71,11 +60,36 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 		return nil, err
 	}
 	return &program{
-		argv: slices.Clone(o.Argv), dir: dir,
-		// Not nil: the standard library takes nil for the gateway's own.
-		env:   append([]string{}, o.Env...),
+		argv: slices.Clone(o.Argv), dir: dir, env: env,
 		alive: limit{max: int64(most)},
 	}, nil
+}
+
+// environment holds each name once, with the last of its values: of two, some
+// programs would read the first and some the last. It is never nil, which the
+// standard library would take for the gateway's own.
+func environment(entries []string) ([]string, error) {
+	env := make([]string, 0, len(entries))
+	at := make(map[string]int, len(entries))
+	var errs []error
+	for n, entry := range entries {
+		name, value, ok := strings.Cut(entry, "=")
+		switch {
+		case !ok || name == "" || hasNUL(name):
+			errs = append(errs, fmt.Errorf("command: env[%d] is not NAME=VALUE", n))
+			continue
+		case hasNUL(value):
+			errs = append(errs, fmt.Errorf("command: env %s has a NUL character in its value", name))
+			continue
+		}
+		if earlier, ok := at[name]; ok {
+			env[earlier] = entry
+			continue
+		}
+		at[name] = len(env)
+		env = append(env, entry)
+	}
+	return env, errors.Join(errs...)
 }
 
 // sealDescriptors keeps from every program what the gateway was itself started
