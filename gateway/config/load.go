@@ -212,8 +212,21 @@ func (l *loader) chains() error {
 		return nil
 	}
 	taken := map[string]string{}
+	var others []string
 	for _, name := range names {
-		l.chain(dir, name, taken)
+		switch {
+		case strings.HasPrefix(name, ".") || l.isConfigFile(filepath.Join(dir, name)):
+			// The machinery of a volume, or an editor's; or the operator's file.
+		case slices.Contains(chainExtensions(), filepath.Ext(name)):
+			l.chain(dir, name, taken)
+		default:
+			others = append(others, name)
+		}
+	}
+	for _, name := range others {
+		if _, used := l.snap.read[filepath.Join(dir, name)]; !used { // as a secret, say
+			l.warn(filepath.Join(l.options.ChainsDir, name), "is not read: a chain is NAME.yaml, NAME.yml or NAME.json")
+		}
 	}
 	if l.previous != nil && len(l.previous.Chains) > 0 && len(taken) == 0 {
 		l.fail(l.options.ChainsDir, fmt.Errorf("all %d chains are gone at once: an empty volume is not a reload; "+
@@ -225,19 +238,13 @@ func (l *loader) chains() error {
 	return nil
 }
 
-// chain reads one file of the directory of the chains. taken are the files of
-// the chains before it.
+// chainExtensions are how the name of a chain's file ends.
+func chainExtensions() []string { return []string{".yaml", ".yml", ".json"} }
+
+// chain reads the file of one chain. taken are the files of those before it.
 func (l *loader) chain(dir, file string, taken map[string]string) {
 	path, shown := filepath.Join(dir, file), filepath.Join(l.options.ChainsDir, file)
-	if strings.HasPrefix(file, ".") || l.isConfigFile(path) {
-		return // the machinery of a volume, or an editor's
-	}
-	extension := filepath.Ext(file)
-	if !slices.Contains([]string{".yaml", ".yml", ".json"}, extension) {
-		l.warn(shown, "is not read: a chain is NAME.yaml, NAME.yml or NAME.json")
-		return
-	}
-	name := strings.TrimSuffix(file, extension)
+	name := strings.TrimSuffix(file, filepath.Ext(file))
 	if err := checkChainName(name); err != nil {
 		l.fail(shown, err)
 		return

@@ -187,6 +187,13 @@ func TestLoad_ABasisFileLoadsUnchangedAndItsCommandsStartInTheWorkspace(t *testi
 	}
 }
 
+func TestLoad_ADirectoryIsRelativeToThatOfTheFileUnlessItIsAbsolute(t *testing.T) {
+	hooks := entries(t, "schema: 1\nhooks:\n  - {name: a, command: [x], dir: /opt/./hooks/}\n  - {name: b, command: [x], dir: ../hooks}\n  - {name: c, command: [x]}\n")
+	home := hooks[2].Command.Dir
+	same(t, "absolute", "/opt/hooks", hooks[0].Command.Dir)
+	same(t, "relative", filepath.Join(filepath.Dir(home), "hooks"), hooks[1].Command.Dir)
+}
+
 func TestLoad_AnchorsAndAliasesStandForTheirValues(t *testing.T) {
 	hooks := entries(t, `
 schema: 1
@@ -246,7 +253,8 @@ func TestLoad_AChainIsNamedByItsFile(t *testing.T) {
 	dir := t.TempDir()
 	text := "schema: 1\nhooks: []\non_uncovered: deny\n"
 	write(t, dir, map[string]string{
-		"hooks.yaml": text, "a.yaml": text, "B-2.yml": text, "c.d_e.json": `{"schema":1,"hooks":[],"on_uncovered":"deny"}`,
+		"hooks.yaml": text, "token": "x",
+		"a.yaml": "schema: 1\nhooks: [{name: a, command: [x], env: {T: \"${file:token}\"}}]\n", "B-2.yml": text, "c.d_e.json": `{"schema":1,"hooks":[],"on_uncovered":"deny"}`,
 		".hidden.yaml": "not: valid", "README.md": "# chains", "a.yaml~": "old", "sub/x.yaml": text,
 	})
 	set := loaded(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), ChainsDir: dir})

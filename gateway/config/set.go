@@ -12,7 +12,8 @@ import (
 type Chain struct {
 	Name string
 	// Budget is the longest a decision may take: the smaller of the operator's
-	// and its own, 20 s where neither says.
+	// and its own. The operator's is 20 s where it does not say, and so is that
+	// of a chain without an operator.
 	Budget time.Duration
 	// OnUncovered denies where either file says so, and allows where neither
 	// does.
@@ -35,18 +36,18 @@ func (s *Set) Chain(name string) (Chain, bool) {
 	if s.Operator != nil && own != s.Operator {
 		files = []*File{s.Operator, own}
 	}
-	c := Chain{Name: name, OnUncovered: chain.AllowUncovered}
+	c := Chain{Name: name, Budget: files[0].Budget, OnUncovered: chain.AllowUncovered}
+	if c.Budget == 0 {
+		c.Budget = defaultBudget
+	}
 	for _, f := range files {
-		if f.Budget > 0 && (c.Budget == 0 || f.Budget < c.Budget) {
-			c.Budget = f.Budget
+		if f.Budget > 0 {
+			c.Budget = min(c.Budget, f.Budget)
 		}
 		if f.OnUncovered != nil && *f.OnUncovered == chain.DenyUncovered {
 			c.OnUncovered = chain.DenyUncovered
 		}
 		c.Hooks = append(c.Hooks, f.Hooks...)
-	}
-	if c.Budget == 0 {
-		c.Budget = defaultBudget
 	}
 	return c, true
 }

@@ -16,7 +16,8 @@ func TestChain_TheOperatorsLimitsHoldForEveryTenant(t *testing.T) {
 	}{
 		"nobody says anything":           {"", "", 20 * time.Second, chain.AllowUncovered},
 		"the operator alone":             {"budget_ms: 60000\non_uncovered: deny", "", time.Minute, chain.DenyUncovered},
-		"the tenant alone":               {"", "budget_ms: 60000\non_uncovered: deny", time.Minute, chain.DenyUncovered},
+		"the tenant alone":               {"", "budget_ms: 5000\non_uncovered: deny", 5 * time.Second, chain.DenyUncovered},
+		"the operator's default holds":   {"", "budget_ms: 60000", 20 * time.Second, chain.AllowUncovered},
 		"the operator is stricter":       {"budget_ms: 1000\non_uncovered: deny", "budget_ms: 2000\non_uncovered: allow", time.Second, chain.DenyUncovered},
 		"the tenant is stricter":         {"budget_ms: 2000\non_uncovered: allow", "budget_ms: 1000\non_uncovered: deny", time.Second, chain.DenyUncovered},
 		"the tenant cannot allow itself": {"on_uncovered: deny", "on_uncovered: allow", 20 * time.Second, chain.DenyUncovered},

@@ -162,6 +162,16 @@ func TestWhen_TheResultIsThereAfterTheCall(t *testing.T) {
 	}
 }
 
+func TestWhen_BeforeTheCallThereIsNoResult(t *testing.T) {
+	for condition, asked := range map[string]bool{
+		`field: /output, exists: true`: false, `field: /output/a, equals: 1`: false, `field: /is_error, exists: false`: true,
+	} {
+		if got := conditions(t, chain.PostToolUse, "[{"+condition+"}]")(call(t, `{}`)); got != asked {
+			t.Errorf("%s: asked = %v, want %v", condition, got, asked)
+		}
+	}
+}
+
 func TestWhen_TheCallIsSeenAsItNowStands(t *testing.T) {
 	when := conditions(t, chain.PreToolUse, `[{field: /input/command, equals: "echo safe"}]`)
 	req := call(t, `{"command":"rm -rf /"}`)
