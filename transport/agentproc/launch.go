@@ -1,0 +1,175 @@
+package agentproc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// launch is a turn's process before it is started.
+type launch struct {
+	path string
+	argv []string
+	dir  string
+	env  []string
+}
+
+// launch fills the profile in for one turn.
+func (p *Profile) launch(t Turn) (launch, error) {
+	variables, err := p.environment()
+	if err != nil {
+		return launch{}, err
+	}
+	v := values{variables: variables, placeholders: map[string]string{
+		placeholderSessionID:   t.SessionID,
+		placeholderSessionName: t.sessionName(),
+		placeholderProfileDir:  p.Dir,
+	}}
+	env := operational(p.Environ)
+	for name, text := range p.Env {
+		filled, err := parseTemplate(text, true)
+		if err != nil {
+			return launch{}, fmt.Errorf("env.%s: %w", name, err)
+		}
+		env[name] = filled.fill(v)
+	}
+	l := launch{}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		l.env = append(l.env, name+"="+env[name])
+	}
+	if l.dir, err = p.directory(v, env["HOME"]); err != nil {
+		return launch{}, fmt.Errorf("cwd: %w", err)
+	}
+	command, err := fillPath(p.Command, v)
+	if err != nil {
+		return launch{}, fmt.Errorf("command: %w", err)
+	}
+	l.argv = append(l.argv, command)
+	for i, arg := range p.Args {
+		filled, err := fillArgument(arg, v)
+		if err != nil {
+			return launch{}, fmt.Errorf("args[%d]: %w", i, err)
+		}
+		l.argv = append(l.argv, filled)
+	}
+	l.path = program(command, l.dir, env["PATH"])
+	return l, nil
+}
+
+// directory is where the agent runs.
+func (p *Profile) directory(v values, home string) (string, error) {
+	dir, err := fillPath(p.Cwd, v)
+	if err != nil {
+		return "", err
+	}
+	if below, ok := strings.CutPrefix(dir, "~"); ok && (below == "" || below[0] == '/') {
+		if !filepath.IsAbs(home) {
+			return "", errors.New("~ stands for the home directory, and HOME is not set")
+		}
+		return filepath.Join(home, below), nil
+	}
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir), nil
+	}
+	return filepath.Join(p.Dir, dir), nil
+}
+
+// program is where the command is; empty where a bare name is nowhere in path,
+// since the system would take the name for a file of the working directory.
+func program(command, dir, path string) string {
+	switch {
+	case filepath.IsAbs(command):
+		return command
+	case strings.Contains(command, "/"):
+		return filepath.Join(dir, command)
+	}
+	for _, place := range filepath.SplitList(path) {
+		// What is found relative to a directory that happens to be the present
+		// one is not what the operator named.
+		if !filepath.IsAbs(place) {
+			continue
+		}
+		found := filepath.Join(place, command)
+		if info, err := os.Stat(found); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return found
+		}
+	}
+	return ""
+}
+
+// environment are the variables that the profile's env refers to. One that is
+// not allowed or not set is an error, never an empty text.
+func (p *Profile) environment() (map[string]string, error) {
+	all := split(p.Environ)
+	found := map[string]string{}
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(p.Env)) {
+		t, err := parseTemplate(p.Env[key], true)
+		if err != nil {
+			continue // the check of texts says so
+		}
+		for _, name := range t.names() {
+			value, set := all[name]
+			switch {
+			case !slices.Contains(p.EnvAllowlist, name):
+				errs = append(errs, fmt.Errorf("env.%s: ${%s} is not in env_allowlist", key, name))
+			case !set:
+				errs = append(errs, fmt.Errorf("env.%s: ${%s} is not set in the gateway's environment", key, name))
+			default:
+				found[name] = value
+			}
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// operational are the variables every agent gets: what a program needs to find
+// others, its home and its language, and nothing that could be a secret.
+func operational(environ []string) map[string]string {
+	env := map[string]string{}
+	for name, value := range split(environ) {
+		switch name {
+		case "PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR":
+			env[name] = value
+		default:
+			if strings.HasPrefix(name, "LC_") {
+				env[name] = value
+			}
+		}
+	}
+	return env
+}
+
+// split cuts NAME=VALUE.
+func split(environ []string) map[string]string {
+	env := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// spawnFailure says in plain words why a process could not be started.
+func (l launch) spawnFailure(err error) (text string, code int) {
+	info, statErr := os.Stat(l.dir)
+	switch {
+	case statErr != nil || !info.IsDir():
+		return fmt.Sprintf("could not be started: its directory %q is not there", l.dir), 127
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("could not be started: program %q is not there, or what it names as its interpreter", l.argv[0]), 127
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("could not be started: program %q may not be executed", l.argv[0]), 126
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return fmt.Sprintf("could not be started: program %q: %v", l.argv[0], errno), 126
+	}
+	return "could not be started: the gateway has no room for it", 126
+}
