@@ -228,7 +228,7 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 // ask puts the call as it now stands to p.
 func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
 	began := time.Now()
-	call := Call{Request: f.req, Allowed: p.Timeout, Late: Timeout}
+	call := Call{Request: f.req, Allowed: p.Timeout, Late: Timeout, Guard: p.Guard}
 	if left := f.deadline.Sub(began); left < call.Allowed {
 		call.Allowed, call.Late = left, Budget
 	}
@@ -249,10 +249,7 @@ func put(ctx context.Context, p *Participant, call Call, began time.Time) (answe
 			took = time.Since(began)
 		}
 	}()
-	answer = p.Binding.Ask(ctx, call).Checked(call.Request.event)
-	if d := answer.Outcome.Decision; p.Guard && answer.Failure == nil && (d == Modify || d == Replace) {
-		answer = Fail(WrongDecision, fmt.Sprintf("answered %s, but as a guard it promised only to allow or deny", d), "")
-	}
+	answer = call.Checked(p.Binding.Ask(ctx, call))
 	took = time.Since(began)
 	if answer.Failure == nil && took > call.Allowed {
 		answer = call.Expired("an answer came after the deadline")

@@ -4,8 +4,7 @@ package chain
 // is what operators alert on. The zero Cause is NoCause.
 type Cause uint8
 
-// The causes. Which of them a binding can have is said by [Cause] lists in
-// package transport.
+// The causes.
 const (
 	// NoCause marks an outcome that answers made.
 	NoCause Cause = iota

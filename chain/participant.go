@@ -33,25 +33,6 @@ type Answer struct {
 	Failure *Failure
 }
 
-// Checked returns the answer as it counts at event: one that the contract does
-// not know there is a failure (C3).
-func (a Answer) Checked(event Event) Answer {
-	if a.Failure != nil {
-		return a
-	}
-	switch d := a.Outcome.Decision; {
-	case d == Undecided:
-		return Fail(WrongDecision, "answered without a decision", "")
-	case !d.fits(event):
-		return Fail(WrongDecision, fmt.Sprintf("answered %s, which cannot be answered at %s", d, event), "")
-	case d == Modify && !isObject(a.Outcome.Input):
-		return Fail(UnusableRewrite, "answered modify with an input that is not a JSON object", "")
-	case d == Replace && len(a.Outcome.Output) == 0:
-		return Fail(Malformed, "answered replace without an output", "")
-	}
-	return a
-}
-
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 // Call is one question to one participant.
@@ -67,6 +48,29 @@ type Call struct {
 	// time is the shorter, Budget where the chain's is. A breaker counts the
 	// first and not the second.
 	Late Cause
+	// Guard says that the participant promised only to allow or deny.
+	Guard bool
+}
+
+// Checked returns an answer as it counts: one that cannot be given to this call
+// is a failure (C3, C13).
+func (c Call) Checked(a Answer) Answer {
+	if a.Failure != nil {
+		return a
+	}
+	switch d := a.Outcome.Decision; {
+	case d == Undecided:
+		return Fail(WrongDecision, "answered without a decision", "")
+	case !d.fits(c.Request.event):
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, which cannot be answered at %s", d, c.Request.event), "")
+	case c.Guard && (d == Modify || d == Replace):
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, but as a guard it promised only to allow or deny", d), "")
+	case d == Modify && !isObject(a.Outcome.Input):
+		return Fail(UnusableRewrite, "answered modify with an input that is not a JSON object", "")
+	case d == Replace && len(a.Outcome.Output) == 0:
+		return Fail(Malformed, "answered replace without an output", "")
+	}
+	return a
 }
 
 // Expired is the failure of a participant that did not answer in time.

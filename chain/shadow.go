@@ -38,7 +38,7 @@ func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Deci
 		}
 		c.shadows.Go(func() {
 			defer func() { <-c.shadowSlots[s.participant] }()
-			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.Timeout, Late: Timeout}, time.Now())
+			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.Timeout, Late: Timeout, Guard: p.Guard}, time.Now())
 			p.shadowAnswered(s.req.event, decided, answer, took)
 		})
 	}

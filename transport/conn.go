@@ -40,7 +40,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, &dialError{err: err}
 	}
-	return watch(c), nil
+	return c, nil
 }
 
 // dialError is why there is no connection.

@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -100,11 +101,14 @@ func inBubble(t *testing.T, o WebhookOptions, secure *tls.Config, serve func(c *
 // dialerOf is what opens the connections of a webhook.
 func dialerOf(t *testing.T, w *Webhook) *dialer {
 	t.Helper()
-	s, ok := w.sender.(*httpSender)
-	if !ok {
-		t.Fatalf("the sender is a %T", w.sender)
+	switch s := w.sender.(type) {
+	case *httpSender:
+		return s.dial
+	case *plainSender:
+		return s.dial
 	}
-	return s.dial
+	t.Fatalf("the sender is a %T", w.sender)
+	return nil
 }
 
 func (h *hook) accept(c net.Conn, serve func(c *hookConn)) {
@@ -338,9 +342,11 @@ type lane struct {
 
 // memoryConn is one end of a connection through memory.
 type memoryConn struct {
-	net.Conn // only its addresses and deadlines, which do nothing here
+	net.Conn // only its addresses
 
-	in, out *lane
+	in, out  *lane
+	deadline time.Time   // of Read; under the lock of in
+	alarm    *time.Timer // wakes Read at the deadline
 }
 
 // memoryPipe returns both ends of a connection.
@@ -356,10 +362,38 @@ func (c *memoryConn) Read(p []byte) (int, error) {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	for c.in.held.Len() == 0 && !c.in.ended {
+		if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
+			return 0, os.ErrDeadlineExceeded
+		}
 		c.in.moved.Wait()
 	}
 	return c.in.held.Read(p)
 }
+
+// SetDeadline sets the deadline of Read. A Write never waits.
+func (c *memoryConn) SetDeadline(at time.Time) error { return c.SetReadDeadline(at) }
+
+// SetReadDeadline sets the deadline of Read.
+func (c *memoryConn) SetReadDeadline(at time.Time) error {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	c.deadline = at
+	c.in.moved.Broadcast()
+	if !at.IsZero() {
+		c.alarm = time.AfterFunc(time.Until(at), func() {
+			c.in.mu.Lock()
+			defer c.in.mu.Unlock()
+			c.in.moved.Broadcast()
+		})
+	}
+	return nil
+}
+
+// SetWriteDeadline does nothing, since a Write never waits.
+func (c *memoryConn) SetWriteDeadline(time.Time) error { return nil }
 
 // Write writes to the other end.
 func (c *memoryConn) Write(p []byte) (int, error) {

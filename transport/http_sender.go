@@ -67,7 +67,7 @@ func (s *httpSender) newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  s.proxy,
 		OnProxyConnectResponse: proxyAnswered,
-		DialContext:            s.dial.dial,
+		DialContext:            s.dialWatched,
 		TLSClientConfig:        s.tls.Clone(),
 		TLSHandshakeTimeout:    dialPatience,
 		ForceAttemptHTTP2:      true,
@@ -86,6 +86,15 @@ func (s *httpSender) newTransport() *http.Transport {
 			PingTimeout:     5 * time.Second,
 		},
 	}
+}
+
+// dialWatched opens a connection that knows what it carried.
+func (s *httpSender) dialWatched(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := s.dial.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return watch(c), nil
 }
 
 // proxyAnswered refuses a tunnel that the proxy did not open.

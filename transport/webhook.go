@@ -90,6 +90,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
+	if u.Scheme == "http" && o.Proxy == nil {
+		return newWebhook(o, u, newPlainSender(o, u, headers)), nil
+	}
 	return newWebhook(o, u, newHTTPSender(o, u, headers, security)), nil
 }
 
@@ -175,30 +178,16 @@ func (w *Webhook) detail(failed *sendFailure) string {
 
 // counted is what a call reports to the breaker.
 func counted(ctx context.Context, call chain.Call, a chain.Answer) error {
+	failed := call.Checked(a).Failure
 	switch {
 	case ctx.Err() != nil:
 		return errUncounted
-	case a.Failure != nil && slices.Contains([]chain.Cause{chain.Saturated, chain.BreakerOpen, chain.Budget}, a.Failure.Cause):
-		return errUncounted
-	case a.Failure == nil && usable(a.Outcome, call.Request.Event()):
+	case failed == nil:
 		return nil
+	case slices.Contains([]chain.Cause{chain.Saturated, chain.BreakerOpen, chain.Budget}, failed.Cause):
+		return errUncounted
 	}
 	return errFailed
-}
-
-// usable says whether the chain will take the outcome, or call it a failure of
-// the participant.
-func usable(o chain.Outcome, event chain.Event) bool {
-	switch o.Decision {
-	case chain.Allow, chain.Deny:
-		return true
-	case chain.Modify:
-		return event == chain.PreToolUse && len(o.Input) > 0 && o.Input[0] == '{'
-	case chain.Replace:
-		return event == chain.PostToolUse
-	case chain.Undecided:
-	}
-	return false
 }
 
 // Status is the binding's present state.

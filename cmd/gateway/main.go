@@ -1,0 +1,143 @@
+// Command gateway is hookgate: a fail-closed HTTP gateway for the tool-call
+// hooks of AI agents. It translates arguments and the environment into options
+// and does nothing else.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"syscall"
+)
+
+// version is set by the linker where a release is built.
+var version string //nolint:gochecknoglobals // -ldflags -X can set nothing else
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		// The live heap is a few megabytes: at the default the collector would
+		// run for every few hundred decisions.
+		debug.SetGCPercent(300)
+	}
+	os.Exit(run(os.Args[1:]))
+}
+
+// run is main with an exit code, so that deferred calls happen.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	p := &program{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		environ: os.Environ(), lookupEnv: os.LookupEnv, version: buildVersion(version),
+	}
+	return p.run(ctx, args)
+}
+
+// program is the command line with what it touches of the outside.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	environ        []string
+	lookupEnv      func(string) (string, bool)
+	version        build
+}
+
+// Exit codes. A refused argument is told apart from a failure.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+type subcommand struct {
+	name, summary string
+	run           func(context.Context, []string) int
+}
+
+func (p *program) subcommands() []subcommand {
+	return []subcommand{
+		{"serve", "run the gateway (what no command means)", p.serve},
+		{"check", "validate hooks files and say how long their chains can take", p.check},
+		{"ask", "put the envelope on stdin to a gateway and print its answer", p.ask},
+		{"env", "list the environment variables with their defaults", p.listEnv},
+		{"health", "ask the gateway on this machine whether it is ready", p.health},
+		{"version", "print the version", p.printVersion},
+	}
+}
+
+func (p *program) run(ctx context.Context, args []string) int {
+	name := "serve"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
+		p.usage(p.stdout)
+		return exitOK
+	}
+	for _, c := range p.subcommands() {
+		if c.name == name {
+			return c.run(ctx, args)
+		}
+	}
+	p.complain("gateway: unknown command %q\n", name)
+	p.usage(p.stderr)
+	return exitUsage
+}
+
+func (p *program) usage(w io.Writer) {
+	text := "usage: gateway [command]\n\n"
+	for _, c := range p.subcommands() {
+		text += fmt.Sprintf("  %-8s %s\n", c.name, c.summary)
+	}
+	_, _ = io.WriteString(w, text+"\nThe gateway is configured by environment variables: gateway env lists them.\n")
+}
+
+// complain writes to stderr; there is nobody to tell where that fails.
+func (p *program) complain(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.stderr, format, args...)
+}
+
+// say writes to stdout and reports whether it could.
+func (p *program) say(format string, args ...any) bool {
+	if _, err := fmt.Fprintf(p.stdout, format, args...); err != nil {
+		p.complain("gateway: cannot write to stdout: %v\n", err)
+		return false
+	}
+	return true
+}
+
+// build says what was built.
+type build struct{ version, revision, goVersion string }
+
+// buildVersion reads what the Go toolchain put into the program; a version that
+// the linker set goes first.
+func buildVersion(linked string) build {
+	b := build{version: "devel", revision: "unknown"}
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		b.goVersion = info.GoVersion
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			b.version = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.revision = s.Value
+			}
+		}
+	}
+	if linked != "" {
+		b.version = linked
+	}
+	return b
+}
+
+func (p *program) printVersion(context.Context, []string) int {
+	if !p.say("hookgate %s (revision %s, %s)\n", p.version.version, p.version.revision, p.version.goVersion) {
+		return exitFailed
+	}
+	return exitOK
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/hookgate/hookgate/gateway"
+)
+
+// serve runs the gateway until ctx ends.
+func (p *program) serve(ctx context.Context, args []string) int {
+	if len(args) > 0 {
+		p.complain("gateway serve: takes no arguments, got %q: it is configured by the environment (gateway env)\n", args[0])
+		return exitUsage
+	}
+	s, err := p.readSettings()
+	if err != nil {
+		p.complain("gateway: %v\n", err)
+		return exitFailed
+	}
+	lines := newLineBuffer(p.stderr)
+	defer lines.close()
+	log := newLogger(s, lines)
+	slog.SetDefault(log) // net/http says some things to the default alone
+	for _, name := range p.strangers() {
+		log.LogAttrs(ctx, slog.LevelWarn, "an environment variable of our prefix means nothing to this version; gateway env lists those that do", slog.String("variable", name))
+	}
+	o := p.options(s, log)
+	if s.LogLevel <= slog.LevelInfo {
+		o.DecisionLog = lines
+	}
+	g, err := gateway.New(o)
+	if err != nil {
+		p.complain("gateway: %v\n", err)
+		return exitFailed
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				g.Reload(ctx)
+			}
+		}
+	}()
+	if err := g.Run(ctx); err != nil {
+		p.complain("gateway: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// options translates settings.
+func (p *program) options(s settings, log *slog.Logger) gateway.Options {
+	return gateway.Options{
+		Addr: s.Addr, AdminAddr: s.AdminAddr,
+		ConfigFile: s.Config, ChainsDir: s.ChainsDir,
+		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
+		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, BodyTimeout: s.BodyTimeout,
+		DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,
+		LookupEnv: p.lookupEnv, EnvironmentProxy: http.ProxyFromEnvironment, HookEnvironment: p.hookEnvironment(), Logger: log,
+		Version: p.version.version, Revision: p.version.revision, GoVersion: p.version.goVersion,
+	}
+}
+
+func newLogger(s settings, lines *lineBuffer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == "text" {
+		return slog.New(urgent{slog.NewTextHandler(lines, o), lines})
+	}
+	return slog.New(urgent{slog.NewJSONHandler(lines, o), lines})
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/caarlos0/env/v10"
+)
+
+// prefix begins the name of every variable that is ours.
+const prefix = "HOOKGATE_"
+
+// settings are the environment variables. Their help is what gateway env
+// prints.
+type settings struct {
+	Addr            string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs ALLOW_ANONYMOUS"`
+	AdminAddr       string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
+	Config          string        `env:"CONFIG" help:"the operator's hooks file; without it and CHAINS_DIR the built-in default chain runs"`
+	ChainsDir       string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
+	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
+	LogFormat       string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are JSON in either"`
+	MaxRequestBytes int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"largest body of a request, in bytes"`
+	MaxInFlight     int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"most requests at once; more are answered 503"`
+	BodyTimeout     time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read an answer"`
+	DrainTimeout    time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
+	AllowAnonymous  bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not authenticated"`
+	AllowedHosts    []string      `env:"ALLOWED_HOSTS" help:"comma-separated Host names the main listener answers to; on the loopback its own names are the default"`
+	RecentDecisions int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions remembers"`
+	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"10s" help:"how often files are looked at where no change was announced"`
+	Pprof           bool          `env:"PPROF" envDefault:"false" help:"true: serve /debug/pprof/ on the admin listener"`
+}
+
+// readSettings reads the environment.
+func (p *program) readSettings() (settings, error) {
+	var s settings
+	ours := map[string]string{}
+	for _, pair := range p.environ {
+		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, prefix) {
+			ours[name] = value
+		}
+	}
+	if err := env.ParseWithOptions(&s, env.Options{Environment: ours, Prefix: prefix}); err != nil {
+		return s, fmt.Errorf("the environment: %w", err)
+	}
+	if !slices.Contains([]string{"json", "text"}, s.LogFormat) {
+		return s, fmt.Errorf("the environment: %sLOG_FORMAT is %q: use json or text", prefix, s.LogFormat)
+	}
+	return s, nil
+}
+
+// variable is one setting as it is listed.
+type variable struct{ name, fallback, help string }
+
+// variables lists the settings in the order of their declaration.
+func variables() []variable {
+	var all []variable
+	for f := range reflect.TypeFor[settings]().Fields() {
+		all = append(all, variable{prefix + f.Tag.Get("env"), f.Tag.Get("envDefault"), f.Tag.Get("help")})
+	}
+	return all
+}
+
+// strangers returns the variables of our prefix that mean nothing. One that is
+// misspelt would otherwise leave a gateway running with another configuration
+// than its operator believes.
+func (p *program) strangers() []string {
+	known := variables()
+	var unknown []string
+	for _, pair := range p.environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, prefix) && !slices.ContainsFunc(known, func(v variable) bool { return v.name == name }) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
+func (p *program) listEnv(context.Context, []string) int {
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(table, "VARIABLE\tDEFAULT\tMEANING\n") // a tabwriter fails at Flush
+	for _, v := range variables() {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", v.name, v.fallback, v.help)
+	}
+	if err := table.Flush(); err != nil {
+		p.complain("gateway: cannot write to stdout: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// hookEnvironment is what a subprocess may inherit of the gateway's own
+// environment: where programs are, who runs them, and how they speak.
+func (p *program) hookEnvironment() []string {
+	var kept []string
+	for _, pair := range p.environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "LC_") || slices.Contains([]string{"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"}, name) {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,327 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/gateway/guard"
+	"github.com/hookgate/hookgate/metrics"
+	"github.com/hookgate/hookgate/transport"
+)
+
+// builder makes a plan of a set of files. Nothing that it makes is used before
+// everything could be made.
+type builder struct {
+	options *Options
+	metrics *metrics.Metrics
+	set     *config.Set
+	// kept are what the plan before holds, by who they are.
+	kept map[identity]*live
+	// dry makes nothing that starts a process by itself.
+	dry bool
+
+	made     map[identity]*live
+	fresh    []*live // made here, and to be closed if the plan is not
+	mistakes []error
+}
+
+// built is a plan that can be put in force.
+type built struct {
+	plan     *plan
+	lives    map[identity]*live
+	activate func()
+}
+
+// build makes the plan, or says every reason why it cannot.
+func (b *builder) build() (*built, error) {
+	b.made = map[identity]*live{}
+	interceptors := b.interceptors()
+	operators := b.members("", b.set.Operator)
+	shared := slices.Concat(interceptors, operators)
+	chains, all := []chainDraft{b.draft(config.OperatorChain, shared)}, shared
+	for _, name := range slices.Sorted(maps.Keys(b.set.Chains)) {
+		own := b.members(name, b.set.Chains[name])
+		all = slices.Concat(all, own)
+		chains = append(chains, b.draft(name, slices.Concat(shared, own)))
+	}
+	p, activate, err := b.assemble(chains, all)
+	if err = errors.Join(append(b.mistakes, err)...); err != nil {
+		for _, l := range b.fresh {
+			l.binding.Close()
+		}
+		return nil, err
+	}
+	return &built{plan: p, lives: b.made, activate: activate}, nil
+}
+
+// chainDraft is a chain before its observers are known.
+type chainDraft struct {
+	options chain.Options
+	members []*member
+}
+
+func (b *builder) draft(name string, members []*member) chainDraft {
+	c, _ := b.set.Chain(name) // the names are the set's own
+	return chainDraft{
+		options: chain.Options{Name: name, Budget: c.Budget, OnUncovered: c.OnUncovered},
+		members: members,
+	}
+}
+
+// assemble gives everybody an observer and makes the chains.
+func (b *builder) assemble(drafts []chainDraft, all []*member) (*plan, func(), error) {
+	if len(b.mistakes) > 0 {
+		return nil, nil, nil // they are reason enough
+	}
+	series, err := b.metrics.Configure(b.measured(drafts, all))
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &plan{sum: hex.EncodeToString(b.set.Sum[:]), chains: map[string]*chain.Chain{}, hooks: all}
+	var errs []error
+	for i, d := range drafts {
+		for n, m := range d.members {
+			seen := series.Chains[i].Participants[n]
+			m.participant.Observer = observer{counts: &m.counts, metrics: seen}
+			m.transitions.countedBy(seen)
+			d.options.Participants = append(d.options.Participants, m.participant)
+		}
+		d.options.Observer = series.Chains[i].Chain
+		c, err := chain.New(d.options)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		p.chains[d.options.Name] = c
+	}
+	return p, series.Activate, errors.Join(errs...)
+}
+
+// measured describes the plan to the metrics.
+func (b *builder) measured(drafts []chainDraft, all []*member) metrics.Config {
+	known := make(map[*member]*metrics.Participant, len(all))
+	for _, m := range all {
+		known[m] = m.measured()
+	}
+	c := metrics.Config{Sum: b.set.Sum}
+	for _, d := range drafts {
+		mc := metrics.Chain{Name: d.options.Name, OnUncovered: d.options.OnUncovered}
+		for _, m := range d.members {
+			mc.Participants = append(mc.Participants, known[m])
+		}
+		c.Chains = append(c.Chains, mc)
+	}
+	return c
+}
+
+// measured describes the member to the metrics.
+func (m *member) measured() *metrics.Participant {
+	p := m.participant
+	return &metrics.Participant{
+		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
+		OnFailure: p.OnFailure, Guard: p.Guard, Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		State: func() metrics.State {
+			status := m.binding.Status()
+			s := metrics.State{InFlight: status.InFlight}
+			if status.Breaker != nil {
+				s.Breaker = breakerState(status.Breaker.State)
+			}
+			return s
+		},
+	}
+}
+
+func breakerState(s transport.BreakerState) metrics.BreakerState {
+	switch s {
+	case transport.BreakerClosed:
+		return metrics.BreakerClosed
+	case transport.BreakerHalfOpen:
+		return metrics.BreakerHalfOpen
+	case transport.BreakerOpen:
+		return metrics.BreakerOpen
+	}
+	return 0
+}
+
+// causes are the failures that the way to the member can have.
+func (m *member) causes() []chain.Cause {
+	answer := []chain.Cause{chain.Timeout, chain.Saturated, chain.Malformed, chain.Panic}
+	switch m.reached {
+	case metrics.InProcess:
+		return append(answer, chain.Error)
+	case metrics.Subprocess:
+		answer = append(answer, chain.Empty, chain.Oversize, chain.Spawn, chain.Exit, chain.Signal)
+		if m.entry.Command.Processes > 0 {
+			answer = append(answer, chain.Worker)
+		}
+		return answer
+	case metrics.Webhook:
+		return append(answer, chain.Empty, chain.Oversize, chain.Connect, chain.TLS, chain.Reset, chain.Status,
+			chain.Redirect, chain.BreakerOpen)
+	}
+	return nil
+}
+
+// interceptors are the members that an embedding program registered.
+func (b *builder) interceptors() []*member {
+	var members []*member
+	for i, in := range b.options.Interceptors {
+		way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: in})
+		if err != nil {
+			b.mistakes = append(b.mistakes, fmt.Errorf("interceptors[%d]: %w", i, err))
+			continue
+		}
+		members = append(members, &member{
+			live:    b.live(identity{name: in.Name(), nth: i}, func(*transitions) (binding, error) { return inProcess{way}, nil }),
+			reached: metrics.InProcess,
+			participant: &chain.Participant{
+				Name: in.Name(), Kind: chain.Interceptor, Events: chain.Events(), Timeout: b.options.InterceptorTimeout,
+			},
+		})
+	}
+	return b.bound(members)
+}
+
+// members are the entries of one file.
+func (b *builder) members(chainName string, file *config.File) []*member {
+	var members []*member
+	twins := map[identity]int{}
+	for _, h := range file.Hooks {
+		id := identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}
+		id.nth = twins[id]
+		twins[identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}]++
+		reached, make := b.way(h)
+		members = append(members, &member{
+			live: b.live(id, make), reached: reached, chain: chainName, entry: h,
+			participant: &chain.Participant{
+				Name: h.Name, Events: []chain.Event{h.Event}, Tools: h.Tools, When: h.When,
+				Timeout: h.Timeout, OnFailure: h.OnFailure, Guard: h.Guard, Mode: h.Mode,
+			},
+		})
+	}
+	return b.bound(members)
+}
+
+// bound gives the participants their bindings. Where one could not be made
+// there is none, and the plan will not be either.
+func (b *builder) bound(members []*member) []*member {
+	for _, m := range members {
+		if m.live != nil {
+			m.participant.Binding = m.binding
+		}
+	}
+	return members
+}
+
+// live returns what the plan before holds of an entry, or makes it.
+func (b *builder) live(id identity, make func(*transitions) (binding, error)) *live {
+	l := b.kept[id]
+	if l == nil {
+		l = &live{}
+		var err error
+		if l.binding, err = make(&l.transitions); err != nil {
+			b.mistakes = append(b.mistakes, err)
+			return nil
+		}
+		b.fresh = append(b.fresh, l)
+	}
+	b.made[id] = l
+	return l
+}
+
+// way returns how an entry is reached and what makes that.
+func (b *builder) way(h *config.Hook) (metrics.Binding, func(*transitions) (binding, error)) {
+	switch {
+	case h.Command != nil:
+		return metrics.Subprocess, func(*transitions) (binding, error) { return b.command(h) }
+	case h.Webhook != nil:
+		return metrics.Webhook, func(t *transitions) (binding, error) { return b.webhook(h, t) }
+	}
+	return metrics.InProcess, func(*transitions) (binding, error) { return b.guard(h) }
+}
+
+func (b *builder) command(h *config.Hook) (binding, error) {
+	c := h.Command
+	o := transport.CommandOptions{
+		Argv: c.Argv, Dir: c.Dir, Env: environment(b.options.HookEnvironment, c.Env),
+		MaxResponseBytes: int64(c.Limits.MaxResponseBytes), MaxInFlight: c.Limits.MaxInFlight,
+	}
+	if c.Processes == 0 || b.dry {
+		return settled(h, "command")(transport.NewCommand(o))
+	}
+	return settled(h, "worker")(transport.NewWorker(transport.WorkerOptions{Command: o, Processes: c.Processes}))
+}
+
+// environment is what a program finds: what every program finds, and over it
+// what its entry says.
+func environment(base []string, own map[string]string) []string {
+	all := slices.Clone(base)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		all = append(all, name+"="+own[name])
+	}
+	return all
+}
+
+func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
+	w := h.Webhook
+	o := transport.WebhookOptions{
+		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
+		Breaker: transport.BreakerOptions{
+			ConsecutiveFailures: w.Breaker.ConsecutiveFailures, Open: w.Breaker.Open, HalfOpenProbes: w.Breaker.HalfOpenProbes,
+		},
+		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: t,
+	}
+	if w.TLS != nil {
+		o.TLS = &tls.Config{RootCAs: w.TLS.Roots, ServerName: w.TLS.ServerName, MinVersion: tls.VersionTLS12}
+		if w.TLS.Certificate != nil {
+			o.TLS.Certificates = []tls.Certificate{*w.TLS.Certificate}
+		}
+	}
+	switch {
+	case w.Proxy.FromEnvironment:
+		o.Proxy = b.options.EnvironmentProxy
+	case w.Proxy.URL != nil:
+		o.Proxy = http.ProxyURL(w.Proxy.URL)
+	}
+	return settled(h, "url")(transport.NewWebhook(o))
+}
+
+func (b *builder) guard(h *config.Hook) (binding, error) {
+	g, err := guard.New(guard.Options{Use: h.Use.Guard, Name: h.Name, With: h.Use.With})
+	if err != nil {
+		return nil, h.Mistake("with", err.Error())
+	}
+	way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: g, Inline: true})
+	return settled(h, "use")(inProcess{way}, err)
+}
+
+// inProcess is Go code, which holds nothing that must be released.
+type inProcess struct{ *transport.InProcess }
+
+// Close implements binding.
+func (inProcess) Close() {}
+
+// settled turns the error of a constructor into a mistake of the entry.
+func settled(h *config.Hook, key string) func(binding, error) (binding, error) {
+	return func(way binding, err error) (binding, error) {
+		if err != nil {
+			return nil, h.Mistake(key, err.Error())
+		}
+		return way, nil
+	}
+}
+
+// longestTimeout and longestBudget bound what files may say; histograms reach
+// up to them.
+const (
+	longestTimeout = 10 * time.Minute
+	longestBudget  = time.Hour
+)

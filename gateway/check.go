@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/config"
+)
+
+// Report is what a check found in files that are good.
+type Report struct {
+	// Files are what was read, for people.
+	Files string
+	// Chains are all chains, the operator's first.
+	Chains []ChainReport
+	// Warnings are what is allowed and probably not meant.
+	Warnings []string
+}
+
+// ChainReport is what one chain comes to.
+type ChainReport struct {
+	Name  string
+	Hooks int
+	// Budget is the longest a decision may take.
+	Budget time.Duration
+	// WorstCase is how long the participants can take at each event if all of
+	// them hang.
+	WorstCase map[chain.Event]time.Duration
+}
+
+// Check reads the files that o names and makes everything of them that a
+// gateway would, without starting or asking anybody. The error is every
+// mistake.
+func Check(o Options) (*Report, error) {
+	o.AllowAnonymous = true // where it would listen is not part of the files
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	set, err := loadFiles(o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(o, prometheus.NewRegistry())
+	if err != nil {
+		return nil, err
+	}
+	made, err := (&builder{options: &o, metrics: m, set: set, dry: true}).build()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range made.lives {
+		l.binding.Close()
+	}
+	return reportOn(o, set), nil
+}
+
+func reportOn(o Options, set *config.Set) *Report {
+	r := &Report{Files: set.Operator.Path}
+	if o.ChainsDir != "" {
+		r.Files += fmt.Sprintf(" and %d chains of %s", len(set.Chains), o.ChainsDir)
+	}
+	for _, name := range append([]string{config.OperatorChain}, slices.Sorted(maps.Keys(set.Chains))...) {
+		c, _ := set.Chain(name) // the names are the set's own
+		report := ChainReport{Name: name, Hooks: len(c.Hooks), Budget: c.Budget, WorstCase: map[chain.Event]time.Duration{}}
+		for _, event := range chain.Events() {
+			report.WorstCase[event] = c.WorstCase(event)
+		}
+		r.Chains = append(r.Chains, report)
+	}
+	for _, w := range set.Warnings {
+		r.Warnings = append(r.Warnings, w.String())
+	}
+	return r
+}
+
+// String is the report as it is printed.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ok\n", r.Files)
+	for _, c := range r.Chains {
+		fmt.Fprintf(&b, "chain %s: %d hooks, budget %d ms", c.Name, c.Hooks, c.Budget.Milliseconds())
+		for _, event := range chain.Events() {
+			fmt.Fprintf(&b, ", %s at most %d ms", event, min(c.WorstCase[event], c.Budget).Milliseconds())
+			if worst := c.WorstCase[event]; worst > c.Budget {
+				fmt.Fprintf(&b, " (its hooks could take %d ms)", worst.Milliseconds())
+			}
+		}
+		b.WriteString("\n")
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	return b.String()
+}

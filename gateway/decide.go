@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/transport"
+)
+
+// decideOperator serves POST /v1/decide.
+func (g *Gateway) decideOperator(w http.ResponseWriter, r *http.Request) {
+	g.serveDecision(w, r, config.OperatorChain)
+}
+
+// decideChain serves POST /v1/chains/{chain}/decide.
+func (g *Gateway) decideChain(w http.ResponseWriter, r *http.Request) {
+	g.serveDecision(w, r, chi.URLParam(r, "chain"))
+}
+
+// serveDecision reads an envelope, puts it to a chain, and answers.
+func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name string) {
+	p := g.plans.enter()
+	if p == nil {
+		notReady().write(w)
+		return
+	}
+	defer p.leave()
+	c := p.chain(name)
+	if c == nil {
+		(&problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}).write(w)
+		return
+	}
+	text, refusal := g.callers.body(r)
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	request, err := chain.ParseRequest(text)
+	if err != nil {
+		malformedRequest(err).write(w)
+		return
+	}
+	id, trace := identify(r)
+	verdict := c.Decide(transport.WithTraceparent(r.Context(), trace), request, wanted(r))
+	g.keep(r.Context(), newRecord(id, time.Now(), p.sum, name, request, verdict), verdict)
+	if verdict.Abandoned {
+		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
+	}
+	h := w.Header()
+	h["Content-Type"] = g.jsonType
+	h["X-Hookgate-Decision-Id"] = []string{id}
+	o := &verdict.Outcome
+	body := o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output)))
+	if len(body) > sentAtOnce {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.callers.patience)); err != nil {
+			g.log.LogAttrs(r.Context(), slog.LevelDebug, "cannot bound the writing of an answer", slog.Any("error", err))
+		}
+	}
+	_, _ = w.Write(body) // a caller that is gone cannot be told
+}
+
+// sentAtOnce is the longest body that the system takes off the gateway's hands
+// whether or not the caller reads, in bytes; net/http says its length by itself.
+const sentAtOnce = 2048
+
+// statusHungUp is the status under which a request is counted whose caller hung
+// up before the answer. It is never sent.
+const statusHungUp = 499
+
+// identify returns the id of a decision and the trace context of its calls: the
+// caller's, or one made of the id.
+func identify(r *http.Request) (id, trace string) {
+	u, err := uuid.NewV7()
+	if err != nil {
+		panic("no randomness: " + err.Error()) // the chain's answer to it is a deny
+	}
+	id = u.String()
+	if trace = r.Header.Get("Traceparent"); trace == "" {
+		trace = "00-" + hex.EncodeToString(u[:]) + "-" + hex.EncodeToString(u[8:]) + "-00"
+	}
+	return id, trace
+}
+
+// wanted is how long the caller will wait, if it said so. A gateway that asks
+// another as a hook does.
+func wanted(r *http.Request) time.Duration {
+	header := r.Header.Get("X-Hookgate-Timeout-Ms")
+	if header == "" {
+		return 0
+	}
+	ms, err := strconv.ParseUint(header, 10, 31)
+	if err != nil {
+		return 0 // not ours to understand: the chain's own budget holds
+	}
+	return max(time.Duration(ms)*time.Millisecond, time.Millisecond)
+}
+
+// keep logs a decision and remembers it.
+func (g *Gateway) keep(ctx context.Context, d *record, v *chain.Verdict) {
+	g.history.add(d)
+	if v.Cause == chain.Internal {
+		g.log.LogAttrs(ctx, slog.LevelError, "a decision met a fault of the gateway", slog.String("decision_id", d.id), slog.String("fault", v.Detail))
+	}
+	if g.options.DecisionLog == nil {
+		return
+	}
+	if _, err := g.options.DecisionLog.Write(append(d.line, '\n')); err != nil {
+		g.log.LogAttrs(ctx, slog.LevelError, "a decision could not be logged", slog.String("decision_id", d.id), slog.Any("error", err))
+	}
+}

@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// record is one decision as it is logged, listed and followed: who asked, what
+// was decided, and who said what. It carries neither input nor output.
+type record struct {
+	// What a list can be narrowed by.
+	chain, tool, decision, cause string
+
+	id string
+	// line is the record as JSON, without an end.
+	line []byte
+}
+
+// longest is how much of a text that a caller or a participant chose goes into
+// a record, in bytes.
+const longest = 1024
+
+func clip(text string) string {
+	if len(text) <= longest {
+		return text
+	}
+	return text[:longest] + "…"
+}
+
+// newRecord makes the record of a verdict. It keeps nothing of the request
+// alive but its tool's name.
+func newRecord(id string, at time.Time, configSum, chainName string, r *chain.Request, v *chain.Verdict) *record {
+	d := &record{
+		id: id, chain: chainName, tool: clip(r.ToolName()),
+		decision: v.Outcome.Decision.String(), cause: v.Cause.String(),
+	}
+	line := at.AppendFormat(append(make([]byte, 0, 640), `{"time":"`...), time.RFC3339Nano)
+	line = append(line, '"')
+	line = appendText(line, "id", id)
+	line = appendText(line, "chain", chainName)
+	line = appendText(line, "event", r.Event().String())
+	line = appendText(line, "workspace", r.Workspace())
+	line = appendText(line, "agent_id", r.AgentID())
+	line = appendText(line, "tool_call_id", r.ToolCallID())
+	line = appendText(line, "tool_name", r.ToolName())
+	line = appendText(line, "decision", d.decision)
+	line = appendMore(line, "reason", v.Outcome.Reason)
+	line = appendText(line, "cause", d.cause)
+	line = appendMilliseconds(line, v.Took)
+	line = appendText(line, "config_sha256", configSum)
+	line = appendMore(line, "fault", v.Detail)
+	line = append(line, `,"answers":[`...)
+	for i := range v.Steps {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = appendAnswer(line, &v.Steps[i])
+	}
+	d.line = append(line, "]}"...)
+	return d
+}
+
+// appendAnswer appends one participant's part in a decision.
+func appendAnswer(line []byte, s *chain.Step) []byte {
+	line = append(line, `{"name":`...)
+	line = chain.AppendString(line, s.Participant.Name)
+	line = appendText(line, "kind", s.Participant.Kind.String())
+	if f := s.Answer.Failure; f != nil {
+		line = appendText(line, "answer", "failure")
+		line = appendMore(line, "reason", f.Text)
+		line = appendText(line, "cause", f.Cause.String())
+		line = appendMore(line, "detail", f.Detail)
+	} else {
+		line = appendText(line, "answer", s.Answer.Outcome.Decision.String())
+		line = appendMore(line, "reason", s.Answer.Outcome.Reason)
+	}
+	return append(appendMilliseconds(line, s.Took), '}')
+}
+
+// appendText appends another member of an object.
+func appendText(line []byte, name, value string) []byte {
+	line = append(append(append(line, `,"`...), name...), `":`...)
+	return chain.AppendString(line, clip(value))
+}
+
+// appendMore is appendText for what is left out where it is empty.
+func appendMore(line []byte, name, value string) []byte {
+	if value == "" {
+		return line
+	}
+	return appendText(line, name, value)
+}
+
+func appendMilliseconds(line []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(append(line, `,"duration_ms":`...), float64(d.Microseconds())/1000, 'f', -1, 64)
+}
+
+// history keeps the latest decisions and passes new ones on to who follows
+// them.
+type history struct {
+	mu        sync.Mutex
+	latest    []*record // a ring
+	next      int       // where the next one goes
+	followers map[*follower]struct{}
+	closed    bool
+}
+
+// follower is somebody who reads decisions as they are made. One that reads too
+// slowly misses some, and is told how many.
+type follower struct {
+	decisions chan *record
+	missed    int // since the last one that went through
+}
+
+func newHistory(size int) *history {
+	return &history{latest: make([]*record, size), followers: map[*follower]struct{}{}}
+}
+
+func (h *history) add(d *record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.latest) > 0 {
+		h.latest[h.next] = d
+		h.next = (h.next + 1) % len(h.latest)
+	}
+	for f := range h.followers {
+		select {
+		case f.decisions <- d:
+		default:
+			f.missed++
+		}
+	}
+}
+
+// list returns up to limit of the latest decisions that keep holds for, newest
+// first.
+func (h *history) list(limit int, keep func(*record) bool) []*record {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	found := []*record{}
+	for i := 1; i <= len(h.latest) && len(found) < limit; i++ {
+		d := h.latest[(h.next-i+len(h.latest))%len(h.latest)]
+		if d == nil {
+			break
+		}
+		if keep(d) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// follow returns a follower, false once the history is closed.
+func (h *history) follow() (*follower, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, false
+	}
+	f := &follower{decisions: make(chan *record, 256)}
+	h.followers[f] = struct{}{}
+	return f, true
+}
+
+// leave ends a follower.
+func (h *history) leave(f *follower) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.followers, f)
+}
+
+// takeMissed returns how many decisions the follower missed and forgets them.
+func (h *history) takeMissed(f *follower) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := f.missed
+	f.missed = 0
+	return n
+}
+
+// close ends every follower, so that a stop does not wait for them.
+func (h *history) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.closed = true
+	for f := range h.followers {
+		close(f.decisions)
+		delete(h.followers, f)
+	}
+}

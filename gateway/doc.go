@@ -1,0 +1,24 @@
+// Package gateway is the service: an HTTP server in front of the chains that
+// its configuration describes. It builds participants out of files and
+// interceptors, keeps them over reloads, and answers callers.
+//
+// What holds here:
+//
+//   - G1 On a deciding route every body is a decision. Whatever goes wrong, a
+//     caller that reads only the status and one that reads only the body both
+//     deny.
+//   - G2 A request is decided by the configuration that was in force when it
+//     arrived, whole. A reload swaps one pointer.
+//   - G3 A configuration that is not entirely good changes nothing: at start
+//     the gateway does not start, at reload the old one stays and the metrics,
+//     the log and /readyz say so.
+//   - G4 Without a configuration in force nothing is allowed.
+//   - G5 What did not change over a reload keeps its breaker, its worker
+//     processes and its counts.
+//   - G6 Every read from a caller is bounded in size and time.
+//   - G7 A browser page cannot use the gateway of the machine it is shown on.
+//   - G8 Nothing that a caller sends becomes a label, a log line of its own, a
+//     path or an argument.
+//   - G9 A stop is announced before it happens: not ready first, then calls in
+//     flight end, then participants are released.
+package gateway

@@ -1,0 +1,278 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/metrics"
+	"github.com/hookgate/hookgate/transport"
+)
+
+// Options configure a gateway. The zero Options are a gateway on the loopback
+// with the default chain.
+type Options struct {
+	// Addr and AdminAddr are where it listens. Default 127.0.0.1:8080 and
+	// 127.0.0.1:8081.
+	Addr, AdminAddr string
+	// ConfigFile is the operator's hooks file. Empty means the default chain.
+	ConfigFile string
+	// ChainsDir is the directory of tenants' chains. Empty means none.
+	ChainsDir string
+	// Interceptors are asked before every hook of a file, in this order.
+	Interceptors []transport.Interceptor
+	// InterceptorTimeout is the longest each of them may take. Default 5 s.
+	InterceptorTimeout time.Duration
+
+	// AllowAnonymous lets it listen beyond the loopback although it does not
+	// know its callers.
+	AllowAnonymous bool
+	// AllowedHosts are the names by which callers may call it. Empty means the
+	// names of the loopback where it listens there, and any name elsewhere.
+	AllowedHosts []string
+	// MaxRequestBytes bounds the body of a request. Default 16 MiB.
+	MaxRequestBytes int64
+	// MaxInFlight bounds the requests at once. Default 16384.
+	MaxInFlight int
+	// BodyTimeout is how long a caller may take to send a request, and how long
+	// to read an answer. Default 30 s.
+	BodyTimeout time.Duration
+	// DrainTimeout is how long calls in flight may take to end at a stop.
+	// Default 30 s.
+	DrainTimeout time.Duration
+	// RecentDecisions is how many decisions are remembered. Default 1000; less
+	// than zero means none.
+	RecentDecisions int
+	// ReloadInterval is how often files are looked at where no change was
+	// announced. Default 10 s.
+	ReloadInterval time.Duration
+	// Pprof serves profiles on the admin listener.
+	Pprof bool
+
+	// LookupEnv finds the variables that files refer to. Nil finds none.
+	LookupEnv func(string) (string, bool)
+	// EnvironmentProxy is the proxy of entries that say proxy: environment. Nil
+	// is none.
+	EnvironmentProxy func(*http.Request) (*url.URL, error)
+	// HookEnvironment is the environment of subprocesses, as NAME=VALUE; what
+	// their entries say comes on top.
+	HookEnvironment []string
+	// Logger takes what operators want to know. Nil discards it.
+	Logger *slog.Logger
+	// DecisionLog takes one line of JSON for each decision, in one Write; it is
+	// used from many goroutines and must not block for long. Nil is nobody.
+	DecisionLog io.Writer
+	// Registry takes the metrics. Nil means one of the gateway's own.
+	Registry *prometheus.Registry
+	// Version, Revision and GoVersion say what was built.
+	Version, Revision, GoVersion string
+}
+
+// withDefaults fills in what was left out and refuses what cannot be.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	bound := func(name string, value int64) {
+		if value < 0 {
+			errs = append(errs, fmt.Errorf("%s is negative: give a positive value", name))
+		}
+	}
+	bound("MaxRequestBytes", o.MaxRequestBytes)
+	bound("MaxInFlight", int64(o.MaxInFlight))
+	bound("BodyTimeout", int64(o.BodyTimeout))
+	bound("DrainTimeout", int64(o.DrainTimeout))
+	bound("ReloadInterval", int64(o.ReloadInterval))
+	bound("InterceptorTimeout", int64(o.InterceptorTimeout))
+	o.Addr = or(o.Addr, "127.0.0.1:8080")
+	o.AdminAddr = or(o.AdminAddr, "127.0.0.1:8081")
+	o.InterceptorTimeout = or(o.InterceptorTimeout, 5*time.Second)
+	o.MaxRequestBytes = or(o.MaxRequestBytes, 16<<20)
+	o.MaxInFlight = or(o.MaxInFlight, 16384)
+	o.BodyTimeout = or(o.BodyTimeout, 30*time.Second)
+	o.DrainTimeout = or(o.DrainTimeout, 30*time.Second)
+	o.RecentDecisions = max(or(o.RecentDecisions, 1000), 0)
+	o.ReloadInterval = or(o.ReloadInterval, 10*time.Second)
+	o.Version = or(o.Version, "devel")
+	if o.LookupEnv == nil {
+		o.LookupEnv = func(string) (string, bool) { return "", false }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if !isLoopback(o.Addr) && !o.AllowAnonymous {
+		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not authenticated; listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
+	}
+	return o, errors.Join(errs...)
+}
+
+// or is value, or the fallback where value was left out.
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+// Gateway is the service. Make it with [New].
+type Gateway struct {
+	options Options
+	log     *slog.Logger
+	callers callers
+	metrics *metrics.Metrics
+	scrapes http.Handler
+	history *history
+	plans   plans
+	// jsonType is the value of a header that every decision has.
+	jsonType []string
+
+	flying   atomic.Int64 // requests being answered
+	stopping atomic.Bool
+	refused  atomic.Pointer[string] // why the latest files were refused; nil where they were not
+
+	reloading sync.Mutex // held by whoever changes what follows
+	set       *config.Set
+	lives     map[identity]*live
+	retiring  sync.WaitGroup // plans whose last requests are not gone yet
+}
+
+// New returns a gateway with its configuration in force, or every reason why
+// there cannot be one (G3). It listens once it runs; one that is not run must
+// be closed.
+func New(options Options) (*Gateway, error) {
+	o, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(o, o.Registry)
+	if err != nil {
+		return nil, err
+	}
+	scrapes, err := metrics.Handler(metrics.HandlerOptions{
+		Gatherer: o.Registry, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelError),
+	})
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{
+		options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
+		callers: callers{hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, patience: o.BodyTimeout},
+	}
+	set, err := loadFiles(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.adopt(set); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func newMetrics(o Options, registry *prometheus.Registry) (*metrics.Metrics, error) {
+	return metrics.New(metrics.Options{
+		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
+		Routes: routes(), MaxTimeout: longestTimeout, MaxBudget: longestBudget,
+	})
+}
+
+// Run serves until ctx ends, then drains and releases everything. It is called
+// once.
+func (g *Gateway) Run(ctx context.Context) error {
+	defer g.Close()
+	main, err := listen(ctx, g.options.Addr, "HOOKGATE_ADDR")
+	if err != nil {
+		return err
+	}
+	admin, err := listen(ctx, g.options.AdminAddr, "HOOKGATE_ADMIN_ADDR")
+	if err != nil {
+		return errors.Join(err, main.Close())
+	}
+	return g.Serve(ctx, main, admin)
+}
+
+func listen(ctx context.Context, addr, variable string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen (%s): %w", variable, err)
+	}
+	return l, nil
+}
+
+// Serve is Run on listeners that exist. It closes them.
+func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
+	defer g.Close()
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	var background sync.WaitGroup
+	background.Go(func() { g.watch(watching) })
+
+	mainServer, adminServer := g.newServer(g.mainHandler()), g.newServer(g.adminHandler())
+	failed := make(chan error, 2)
+	background.Go(func() { failed <- served(mainServer.Serve(main)) })
+	background.Go(func() { failed <- served(adminServer.Serve(admin)) })
+	g.log.LogAttrs(ctx, slog.LevelInfo, "serving",
+		slog.String("addr", main.Addr().String()), slog.String("admin_addr", admin.Addr().String()),
+		slog.String("version", g.options.Version), slog.String("config_sha256", g.plans.sum()))
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	err = errors.Join(err, g.drain(mainServer, adminServer))
+	stopWatching()
+	background.Wait()
+	return err
+}
+
+// served is the error of a server that ended, which is none where it was told
+// to.
+func served(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// drain announces the stop, lets calls in flight end, and ends those that do
+// not within the time (G9). The admin listener answers until the last.
+func (g *Gateway) drain(main, admin *http.Server) error {
+	g.stopping.Store(true)
+	g.history.close()
+	ctx, cancel := context.WithTimeout(context.Background(), g.options.DrainTimeout)
+	defer cancel()
+	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Duration("drain_timeout", g.options.DrainTimeout))
+	if err := main.Shutdown(ctx); err != nil {
+		g.log.LogAttrs(ctx, slog.LevelWarn, "calls in flight were cut off at the drain timeout", slog.Int64("requests", g.flying.Load()))
+		if err := main.Close(); err != nil {
+			return err
+		}
+	}
+	return admin.Close()
+}
+
+// Close releases the participants once nobody asks them any more. It may be
+// called more than once.
+func (g *Gateway) Close() {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	g.history.close()
+	if before := g.plans.put(nil); before != nil {
+		g.retire(before, g.lives)
+		g.lives = nil
+	}
+	g.retiring.Wait()
+}

@@ -1,0 +1,32 @@
+package gateway
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain lets the test binary be its own hook: no shell, no fixtures.
+func TestMain(m *testing.M) {
+	switch behaviour := os.Getenv("GATEWAY_TEST_HOOK"); behaviour {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "says":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		fmt.Println(os.Getenv("GATEWAY_TEST_ANSWER"))
+	case "worker":
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			fmt.Printf("{\"decision\":\"deny\",\"reason\":\"pid %d\"}\n", os.Getpid())
+		}
+	case "environment":
+		fmt.Printf("{\"decision\":\"deny\",\"reason\":%q}\n", strings.Join(os.Environ(), " "))
+	default:
+		fmt.Fprintln(os.Stderr, "unknown behaviour", behaviour)
+		os.Exit(3)
+	}
+}

@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/metrics"
+	"github.com/hookgate/hookgate/transport"
+)
+
+// binding is what the gateway needs of a way to reach a participant.
+type binding interface {
+	chain.Binding
+	Status() transport.Status
+	Close()
+}
+
+// member is one participant of a plan with everything the gateway knows of it.
+type member struct {
+	*live
+	participant *chain.Participant
+	reached     metrics.Binding
+	chain       string       // the tenant's chain that declares it; empty for the operator's
+	entry       *config.Hook // nil for interceptors
+}
+
+// live is what outlasts a reload that did not touch the entry (G5): the way to
+// the participant, with its breaker and its processes, and the counts.
+type live struct {
+	binding     binding
+	counts      counts
+	transitions transitions
+	// holders is how many plans hold it; the last one to let go closes it.
+	holders atomic.Int64
+}
+
+// transitions counts the changes of a breaker. The breaker is there before its
+// series are.
+type transitions struct {
+	series atomic.Pointer[metrics.ParticipantObserver]
+}
+
+// countedBy gives it its series. Those of a later plan count on in the same
+// place, since series are shared by name.
+func (t *transitions) countedBy(series *metrics.ParticipantObserver) { t.series.Store(series) }
+
+// Transition implements [transport.WebhookObserver].
+func (t *transitions) Transition(from, to transport.BreakerState) {
+	if series := t.series.Load(); series != nil {
+		series.Transition(breakerState(from), breakerState(to))
+	}
+}
+
+// identity says which entry of one plan is which entry of the next.
+type identity struct {
+	chain, name string
+	fingerprint [32]byte
+	// nth tells apart entries that are the same to the letter.
+	nth int
+}
+
+// counts are what one entry said since it came into force.
+type counts struct {
+	allow, deny, modify, replace, failure, failedOpen atomic.Int64
+	lastFailure                                       atomic.Pointer[failure]
+}
+
+// failure is a failure with its moment.
+type failure struct {
+	at  time.Time
+	why chain.Failure
+}
+
+// observer counts for /v1/hooks and passes on to the metrics of one plan.
+type observer struct {
+	*counts
+	metrics chain.ParticipantObserver
+}
+
+// Answered implements [chain.ParticipantObserver].
+func (o observer) Answered(event chain.Event, a chain.Answer, took time.Duration) {
+	o.metrics.Answered(event, a, took)
+	if a.Failure != nil {
+		o.failure.Add(1)
+		o.lastFailure.Store(&failure{at: time.Now(), why: *a.Failure})
+		return
+	}
+	switch a.Outcome.Decision {
+	case chain.Allow:
+		o.allow.Add(1)
+	case chain.Modify:
+		o.modify.Add(1)
+	case chain.Replace:
+		o.replace.Add(1)
+	case chain.Deny, chain.Undecided:
+		o.deny.Add(1)
+	}
+}
+
+// FailedOpen implements [chain.ParticipantObserver].
+func (o observer) FailedOpen(cause chain.Cause) {
+	o.metrics.FailedOpen(cause)
+	o.failedOpen.Add(1)
+}
+
+// Flipped implements [chain.ParticipantObserver].
+func (o observer) Flipped(from, to chain.Decision) { o.metrics.Flipped(from, to) }
+
+// HookEntry is one participant as GET /v1/hooks shows it.
+type HookEntry struct {
+	Name        string        `json:"name"`
+	Kind        string        `json:"kind"`
+	Binding     string        `json:"binding"`
+	Chain       string        `json:"chain,omitempty"`
+	File        string        `json:"file,omitempty"`
+	Line        int           `json:"line,omitempty"`
+	Events      []string      `json:"events"`
+	Tools       []string      `json:"tools"`
+	Mode        string        `json:"mode"`
+	Guard       bool          `json:"guard"`
+	OnFailure   string        `json:"on_failure"`
+	TimeoutMS   int64         `json:"timeout_ms"`
+	InFlight    int           `json:"in_flight"`
+	Breaker     *BreakerEntry `json:"breaker,omitempty"`
+	Workers     *WorkersEntry `json:"workers,omitempty"`
+	Counts      CountsEntry   `json:"counts"`
+	LastFailure *FailureEntry `json:"last_failure,omitempty"`
+}
+
+// BreakerEntry is the state of a circuit breaker.
+type BreakerEntry struct {
+	State               string     `json:"state"`
+	ConsecutiveFailures int        `json:"consecutive_failures"`
+	RetryAt             *time.Time `json:"retry_at,omitempty"`
+}
+
+// WorkersEntry is the state of a pool of worker processes.
+type WorkersEntry struct {
+	Processes int   `json:"processes"`
+	Alive     int   `json:"alive"`
+	Restarts  int64 `json:"restarts"`
+}
+
+// CountsEntry is what an entry said since it came into force.
+type CountsEntry struct {
+	Allow      int64 `json:"allow"`
+	Deny       int64 `json:"deny"`
+	Modify     int64 `json:"modify"`
+	Replace    int64 `json:"replace"`
+	Failure    int64 `json:"failure"`
+	FailedOpen int64 `json:"failed_open"`
+}
+
+// FailureEntry is the latest failure of an entry.
+type FailureEntry struct {
+	Time   time.Time `json:"time"`
+	Cause  string    `json:"cause"`
+	Text   string    `json:"text"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// describe returns the member as /v1/hooks shows it.
+func (m *member) describe() HookEntry {
+	p, status := m.participant, m.binding.Status()
+	e := HookEntry{
+		Name: p.Name, Kind: p.Kind.String(), Binding: m.reached.String(), Chain: m.chain,
+		Events: []string{}, Tools: append([]string{}, p.Tools...),
+		Mode: p.Mode.String(), Guard: p.Guard, OnFailure: p.OnFailure.String(), TimeoutMS: p.Timeout.Milliseconds(),
+		InFlight: status.InFlight,
+		Counts: CountsEntry{
+			Allow: m.counts.allow.Load(), Deny: m.counts.deny.Load(), Modify: m.counts.modify.Load(),
+			Replace: m.counts.replace.Load(), Failure: m.counts.failure.Load(), FailedOpen: m.counts.failedOpen.Load(),
+		},
+	}
+	for _, event := range p.Events {
+		e.Events = append(e.Events, event.String())
+	}
+	if m.entry != nil {
+		e.File, e.Line = m.entry.Position.File, m.entry.Position.Line
+	}
+	if b := status.Breaker; b != nil {
+		e.Breaker = &BreakerEntry{State: b.State.String(), ConsecutiveFailures: b.ConsecutiveFailures}
+		if !b.RetryAt.IsZero() {
+			e.Breaker.RetryAt = &b.RetryAt
+		}
+	}
+	if w := status.Workers; w != nil {
+		e.Workers = &WorkersEntry{Processes: w.Processes, Alive: w.Alive, Restarts: w.Restarts}
+	}
+	if f := m.counts.lastFailure.Load(); f != nil {
+		e.LastFailure = &FailureEntry{Time: f.at, Cause: f.why.Cause.String(), Text: clip(f.why.Text), Detail: clip(f.why.Detail)}
+	}
+	return e
+}

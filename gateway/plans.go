@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"sync"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// plan is a configuration in force: chains, and what they are made of.
+type plan struct {
+	sum    string // hex digest of the files
+	chains map[string]*chain.Chain
+	hooks  []*member // in the order of the files
+
+	mu       sync.Mutex
+	inside   int  // requests that are being decided by it
+	replaced bool // no more requests enter
+	release  func()
+}
+
+// chain returns the chain of that name, nil where there is none.
+func (p *plan) chain(name string) *chain.Chain { return p.chains[name] }
+
+// enter counts a request in, unless the plan was replaced.
+func (p *plan) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.replaced {
+		return false
+	}
+	p.inside++
+	return true
+}
+
+// leave counts a request out. The last one of a replaced plan releases what
+// only this plan held.
+func (p *plan) leave() {
+	p.mu.Lock()
+	p.inside--
+	last := p.replaced && p.inside == 0
+	p.mu.Unlock()
+	if last {
+		p.release()
+	}
+}
+
+// retire keeps new requests out and calls release once the last one has left.
+func (p *plan) retire(release func()) {
+	p.mu.Lock()
+	p.replaced, p.release = true, release
+	empty := p.inside == 0
+	p.mu.Unlock()
+	if empty {
+		release()
+	}
+}
+
+// plans holds the plan in force (G2). Its zero value holds none (G4).
+type plans struct {
+	mu  sync.RWMutex
+	now *plan
+}
+
+// current returns the plan in force, nil where there is none.
+func (s *plans) current() *plan {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.now
+}
+
+// sum is the digest of the files in force, empty where there are none.
+func (s *plans) sum() string {
+	if p := s.current(); p != nil {
+		return p.sum
+	}
+	return ""
+}
+
+// enter returns the plan in force with the request counted in; nil where there
+// is none. The caller must leave it.
+func (s *plans) enter() *plan {
+	for {
+		p := s.current()
+		if p == nil || p.enter() {
+			return p
+		}
+		// It was replaced between the two steps: the new one is there already.
+	}
+}
+
+// put makes next the plan in force and returns the one before.
+func (s *plans) put(next *plan) *plan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.now
+	s.now = next
+	return before
+}

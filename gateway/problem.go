@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// problem is an answer that is not a decision of a chain: RFC 9457, and at the
+// same time a deny of the contract (G1).
+type problem struct {
+	status int
+	title  string
+	detail string
+	// retryAfter is in seconds; 0 leaves the header out.
+	retryAfter int
+	// closeConnection ends the connection behind the answer, where what is left
+	// of the request was not read.
+	closeConnection bool
+}
+
+func (p *problem) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	if p.closeConnection {
+		h.Set("Connection", "close")
+	}
+	body := append([]byte(`{"type":"about:blank","title":`), chain.AppendString(nil, p.title)...)
+	body = append(body, `,"status":`...)
+	body = strconv.AppendInt(body, int64(p.status), 10)
+	body = append(body, `,"detail":`...)
+	body = chain.AppendString(body, p.detail)
+	body = append(body, `,"decision":"deny","reason":`...)
+	body = chain.AppendString(body, "the gateway refused the request: "+p.detail)
+	body = append(body, '}')
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.status)
+	_, _ = w.Write(body) // a caller that is gone cannot be told
+}
+
+func malformedRequest(err error) *problem {
+	return &problem{status: http.StatusBadRequest, title: "Not a hook request", detail: "the body is not a hook request: " + err.Error()}
+}
+
+func internalProblem() *problem {
+	return &problem{status: http.StatusInternalServerError, title: "Internal fault", detail: "the gateway met a fault of its own, which is in its log"}
+}
+
+func notReady() *problem {
+	return &problem{status: http.StatusServiceUnavailable, title: "Not ready", detail: "the gateway has no configuration in force", retryAfter: 1}
+}

@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// serveDecisions serves GET /v1/decisions: the latest decisions as an array,
+// newest first, or as an event stream that follows them.
+//
+// The query may narrow them: chain, tool, decision, cause; limit bounds the
+// array.
+func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	keep := func(d *record) bool {
+		return is(q.Get("chain"), d.chain) && is(q.Get("tool"), d.tool) &&
+			is(q.Get("decision"), d.decision) && is(q.Get("cause"), d.cause)
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		g.followDecisions(w, r, keep)
+		return
+	}
+	limit := 100
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			(&problem{status: http.StatusBadRequest, title: "Bad limit", detail: fmt.Sprintf("limit is %.40q: give a whole number from 1", text)}).write(w)
+			return
+		}
+		limit = n
+	}
+	found := []json.RawMessage{}
+	for _, d := range g.history.list(limit, keep) {
+		found = append(found, d.line)
+	}
+	writeJSON(w, struct {
+		Decisions []json.RawMessage `json:"decisions"`
+	}{found})
+}
+
+// is reports whether a filter lets a value through; an empty filter does.
+func is(filter, value string) bool { return filter == "" || filter == value }
+
+// heartbeat is how often an idle stream says that it lives, so that proxies
+// keep it open and a gone reader is noticed.
+const heartbeat = 15 * time.Second
+
+// followDecisions writes decisions as server-sent events until the reader or
+// the gateway ends.
+func (g *Gateway) followDecisions(w http.ResponseWriter, r *http.Request, keep func(*record) bool) {
+	f, ok := g.history.follow()
+	if !ok {
+		(&problem{status: http.StatusServiceUnavailable, title: "Stopping", detail: "the gateway is stopping", retryAfter: 1}).write(w)
+		return
+	}
+	defer g.history.leave(f)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	stream := eventStream{w: w, control: http.NewResponseController(w), patience: g.callers.patience}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	err := stream.send(": following decisions\n\n")
+	for err == nil {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-beat.C:
+			err = stream.send(": alive\n\n")
+		case d, open := <-f.decisions:
+			if !open {
+				return
+			}
+			if n := g.history.takeMissed(f); n > 0 {
+				err = stream.send(fmt.Sprintf("event: missed\ndata: {\"missed\":%d}\n\n", n))
+			}
+			if err == nil && keep(d) {
+				err = stream.send("event: decision\nid: " + d.id + "\ndata: " + string(d.line) + "\n\n")
+			}
+		}
+	}
+}
+
+// eventStream writes server-sent events, each within the patience.
+type eventStream struct {
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	patience time.Duration
+}
+
+func (s *eventStream) send(text string) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.patience)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// writeJSON answers 200 with a value of our own.
+func writeJSON(w http.ResponseWriter, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		internalProblem().write(w)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // a reader that is gone cannot be told
+}

@@ -1,0 +1,251 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// saying is a hooks file whose one hook denies with that word.
+func saying(t *testing.T, word string) string {
+	t.Helper()
+	return fmt.Sprintf("schema: 1\nhooks:\n  - {name: h, %s}\n",
+		self(t, "says", "GATEWAY_TEST_ANSWER", `{"decision":"deny","reason":"`+word+`"}`))
+}
+
+// reload reads the files now.
+func (r *running) reload() { r.gateway.Reload(r.t.Context()) }
+
+func TestG3_ABadFileAtStartIsFatalAndSaysWhy(t *testing.T) {
+	dir := files(t, map[string]string{
+		"hooks.yaml":       "schema: 1\nhooks:\n  - name: a\n    url: http://127.0.0.1:1/\n    on_faliure: allow\n  - {name: b, use: no-such-guard}\n",
+		"chains/team.yaml": "schema: 1\nhooks:\n  - {name: c, command: [./x], on_failure: Allow}\n",
+	})
+	_, err := New(Options{ConfigFile: dir + "/hooks.yaml", ChainsDir: dir + "/chains"})
+	if err == nil {
+		t.Fatal("it starts")
+	}
+	for _, want := range []string{
+		`hooks.yaml:5:`, `"on_faliure"`, `did you mean "on_failure"`, `hooks.yaml:6:`, `no-such-guard`, `team.yaml:3:`, `"Allow"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %s:\n%v", want, err)
+		}
+	}
+}
+
+func TestG3_AMistakeThatOnlyTheBuilderFindsIsOneOfItsEntry(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - name: a\n    use: secrets\n    with: {nonsense: 1}\n"})
+	_, err := New(Options{ConfigFile: dir + "/hooks.yaml"})
+	if err == nil || !strings.Contains(err.Error(), "hooks.yaml:3") || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": saying(t, "old")})
+	file := filepath.Join(dir, "hooks.yaml")
+	r := start(t, Options{ConfigFile: file, ReloadInterval: time.Hour})
+	for name, spoil := range map[string]func() error{
+		"a mistake": func() error { return os.WriteFile(file, []byte("schema: 1\nhooks:\n  - {name: h}\n"), 0o600) },
+		"emptied":   func() error { return os.Truncate(file, 0) },
+		"removed":   func() error { return os.Remove(file) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused, _ := r.metric(`hookgate_config_reloads_total{result="invalid"}`)
+			if err := spoil(); err != nil {
+				t.Fatal(err)
+			}
+			r.reload()
+			if _, reason := r.decide("", preText); reason != "denied by hook 'h': old" {
+				t.Errorf("decided %q", reason)
+			}
+			ready := r.do(http.MethodGet, r.admin+"/readyz", "")
+			if ready.status != http.StatusOK || !strings.Contains(ready.body, `"last_reload":"invalid","error":"`) {
+				t.Errorf("readyz answers %d: %s", ready.status, ready.body)
+			}
+			if now, _ := r.metric(`hookgate_config_reloads_total{result="invalid"}`); now == refused {
+				t.Errorf("invalid reloads stay at %s", now)
+			}
+			if !strings.Contains(r.log.String(), "configuration refused, the previous one stays") {
+				t.Error("the log does not say so")
+			}
+			write(t, file, saying(t, "old"))
+			r.reload()
+			if ready := r.do(http.MethodGet, r.admin+"/readyz", ""); !strings.Contains(ready.body, `"last_reload":"ok"}`) {
+				t.Errorf("with the old file back readyz answers %s", ready.body)
+			}
+		})
+	}
+}
+
+func TestAChangedFileIsTakenUpByItself(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": saying(t, "old")})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
+	before, _ := r.metric(`hookgate_config_reloads_total{result="ok"}`)
+	write(t, dir+"/hooks.yaml", saying(t, "new"))
+	eventually(t, "the new file is in force", func() bool {
+		_, reason := r.decide("", preText)
+		return reason == "denied by hook 'h': new"
+	})
+	if after, _ := r.metric(`hookgate_config_reloads_total{result="ok"}`); after == before {
+		t.Errorf("reloads stay at %s", after)
+	}
+}
+
+func TestG5_WhatDidNotChangeKeepsBreakerProcessesAndCounts(t *testing.T) {
+	endpoint := newHookServer(t, fails(http.StatusInternalServerError))
+	entries := func(more string) string {
+		return fmt.Sprintf(`schema: 1
+hooks:
+  - {name: remote, url: %q, tools: [remote], breaker: {consecutive_failures: 1, open_ms: 600000}}
+  - {name: worker, tools: [worker], worker: {processes: 1}, %s}
+%s`, endpoint.URL, self(t, "worker"), more)
+	}
+	dir := files(t, map[string]string{"hooks.yaml": entries("")})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	on := func(tool string) string {
+		_, reason := r.decide("", strings.Replace(preText, "shell", tool, 1))
+		return reason
+	}
+	if first := on("remote"); first != "hook 'remote' could not answer and denies on failure: answered with status 500" {
+		t.Fatalf("first: %s", first)
+	}
+	process := on("worker")
+
+	write(t, dir+"/hooks.yaml", entries("  - {name: third, url: \"http://127.0.0.1:1/\", tools: [third]}\n"))
+	r.reload()
+	if got := on("remote"); !strings.Contains(got, "circuit breaker is open") || endpoint.asked() != 1 {
+		t.Errorf("after the reload the endpoint was asked %d times: %s", endpoint.asked(), got)
+	}
+	if got := on("worker"); got != process {
+		t.Errorf("the worker was %q and is %q", process, got)
+	}
+	r.wantMetric(`hookgate_hook_failures_total{binding="webhook",cause="status",hook="remote"}`, "1")
+	r.wantMetric(`hookgate_breaker_state{hook="remote",state="open"}`, "1")
+	r.wantMetric(`hookgate_breaker_transitions_total{from="closed",hook="remote",to="open"}`, "1")
+	if hooks := r.do(http.MethodGet, r.base+"/v1/hooks", "").body; !strings.Contains(hooks, `"breaker":{"state":"open"`) || !strings.Contains(hooks, `"failure":2`) {
+		t.Errorf("/v1/hooks: %s", hooks)
+	}
+
+	write(t, dir+"/hooks.yaml", strings.Replace(entries(""), "consecutive_failures: 1", "consecutive_failures: 2", 1))
+	r.reload()
+	if got := on("remote"); !strings.Contains(got, "answered with status 500") {
+		t.Errorf("a changed entry kept its breaker: %s", got)
+	}
+	if _, there := r.metric(`hookgate_hook_in_flight{hook="third"}`); there {
+		t.Error("the series of a removed hook stay")
+	}
+}
+
+func TestG2_ReloadsUnderLoadLoseNoDecision(t *testing.T) {
+	endpoint := newHookServer(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"decision":"deny","reason":%q}`, r.URL.Path)
+	})
+	version := func(n int) string {
+		// Two hooks that must be of one version: a mixture would be seen.
+		return fmt.Sprintf("schema: 1\nhooks:\n  - {name: \"first-%d\", url: \"%s/%d\", tools: [x]}\n  - {name: \"second-%d\", url: \"%s/%d\"}\n", n, endpoint.URL, n, n, endpoint.URL, n)
+	}
+	dir := files(t, map[string]string{"hooks.yaml": version(0)})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	var asked atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				got := r.ask("", preText)
+				_, reason := decisionIn(t, got.body)
+				var hook, path int
+				if n, err := fmt.Sscanf(reason, "denied by hook 'second-%d': /%d", &hook, &path); got.status != http.StatusOK || n != 2 || err != nil || hook != path {
+					t.Errorf("status %d: %s", got.status, got.body)
+					return
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	for n := 1; n <= 25; n++ {
+		write(t, dir+"/hooks.yaml", version(n))
+		r.reload()
+		before := asked.Load()
+		eventually(t, "calls go on", func() bool { return asked.Load() > before+4 || t.Failed() })
+		if _, reason := r.decide("", preText); reason != fmt.Sprintf("denied by hook 'second-%d': /%d", n, n) {
+			t.Errorf("after reload %d: %s", n, reason)
+		}
+	}
+	stop()
+	callers.Wait()
+}
+
+func TestACallInFlightEndsOnTheChainItBeganWith(t *testing.T) {
+	release := make(chan struct{})
+	endpoint := newHookServer(t, waits(release))
+	last := self(t, "says", "GATEWAY_TEST_ANSWER", `{"decision":"deny","reason":"of the old file"}`)
+	dir := files(t, map[string]string{"hooks.yaml": fmt.Sprintf("schema: 1\nhooks:\n  - {name: slow, url: %q}\n  - {name: last, %s}\n", endpoint.URL, last)})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	reasons := make(chan string, 1)
+	go func() { _, reason := r.decide("", preText); reasons <- reason }()
+	eventually(t, "the slow hook is asked", func() bool { return endpoint.asked() == 1 })
+	for _, word := range []string{"newer", "newest"} { // the second reload retires a plan that nobody entered
+		write(t, dir+"/hooks.yaml", saying(t, word))
+		r.reload()
+		if _, reason := r.decide("", preText); reason != "denied by hook 'h': "+word {
+			t.Errorf("a new call gets %q", reason)
+		}
+	}
+	close(release)
+	if got, want := <-reasons, "denied by hook 'last': of the old file"; got != want {
+		t.Errorf("the old call gets %q, want %q", got, want)
+	}
+}
+
+func TestC10_NoTenantGetsAheadOfTheOperator(t *testing.T) {
+	noted := func(word string) string {
+		return self(t, "says", "GATEWAY_TEST_ANSWER", `{"decision":"modify","input":{"by":"`+word+`"},"reason":"x"}`)
+	}
+	dir := files(t, map[string]string{
+		"hooks.yaml":       "schema: 1\nbudget_ms: 60000\nhooks:\n  - {name: operators, " + noted("operator") + "}\n",
+		"chains/team.yaml": "schema: 1\nhooks:\n  - {name: tenants, " + noted("tenant") + "}\n",
+	})
+	first := intercepting("embedder", func(context.Context, *chain.Request) (chain.Outcome, error) {
+		return chain.Outcome{Decision: chain.Modify, Input: []byte(`{}`)}, nil
+	})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ChainsDir: dir + "/chains", Interceptors: first})
+	want := `{"decision":"modify","input":{"by":"tenant"},"reason":"interceptor 'embedder'; hook 'operators': x; hook 'tenants': x"}`
+	if diff := cmp.Diff(want, r.ask("team", preText).body); diff != "" {
+		t.Errorf("the tenant's chain (-want +got):\n%s", diff)
+	}
+	want = `{"decision":"modify","input":{"by":"operator"},"reason":"interceptor 'embedder'; hook 'operators': x"}`
+	if diff := cmp.Diff(want, r.ask("", preText).body); diff != "" {
+		t.Errorf("the operator's chain (-want +got):\n%s", diff)
+	}
+}
+
+func TestASubprocessFindsOnlyItsOwnEnvironment(t *testing.T) {
+	t.Setenv("CANARY_TOKEN", "CANARY")
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := files(t, map[string]string{"hooks.yaml": fmt.Sprintf("schema: 1\nhooks:\n  - {name: h, command: [%q], env: {GATEWAY_TEST_HOOK: environment, TEAM: \"${TEAM}\"}}\n", path)})
+	r := start(t, Options{
+		ConfigFile: dir + "/hooks.yaml", HookEnvironment: []string{"LANG=C"},
+		LookupEnv: func(name string) (string, bool) { return "blue", name == "TEAM" },
+	})
+	_, reason := r.decide("", preText)
+	if want := "denied by hook 'h': LANG=C GATEWAY_TEST_HOOK=environment TEAM=blue"; reason != want {
+		t.Errorf("the hook finds %q, want %q", reason, want)
+	}
+}

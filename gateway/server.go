@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/hookgate/hookgate"
+	"github.com/hookgate/hookgate/metrics"
+)
+
+// Limits of the listeners. They bound what a caller can make the gateway hold
+// before it has said anything (G6).
+const (
+	maxHeaderBytes = 64 << 10
+	idlePatience   = 2 * time.Minute
+)
+
+// newServer returns a server for one listener.
+func (g *Gateway) newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h,
+		// The server forgets this deadline once it has the whole request, so it
+		// does not bound the chain.
+		ReadTimeout:    g.callers.patience,
+		IdleTimeout:    idlePatience,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+		// A write timeout would count from the request on: a chain may take
+		// longer than any caller may take to read. Long answers have a deadline
+		// of their own.
+	}
+}
+
+// The routes of the main listener.
+const (
+	routeDecide      = "/v1/decide"
+	routeDecideChain = "/v1/chains/{chain}/decide"
+	routeHooks       = "/v1/hooks"
+	routeDecisions   = "/v1/decisions"
+	routeOpenAPI     = "/openapi.yaml"
+)
+
+// routes lists the routes with the statuses that they answer, so that each is
+// counted from zero.
+func routes() []metrics.Route {
+	deciding := []int{200, 400, 403, 404, 405, 408, 413, 415, statusHungUp, 500, 503}
+	reading := []int{200, 403, 405, 500, 503}
+	return []metrics.Route{
+		{Pattern: routeDecide, Codes: deciding},
+		{Pattern: routeDecideChain, Codes: deciding},
+		{Pattern: routeHooks, Codes: reading},
+		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
+		{Pattern: routeOpenAPI, Codes: reading},
+	}
+}
+
+// mainHandler serves callers.
+func (g *Gateway) mainHandler() http.Handler {
+	r := chi.NewRouter()
+	r.Use(g.answered, g.admitted)
+	r.Post(routeDecide, g.decideOperator)
+	r.Post(routeDecideChain, g.decideChain)
+	r.Get(routeHooks, g.serveHooks)
+	r.Get(routeDecisions, g.serveDecisions)
+	r.Get(routeOpenAPI, serveOpenAPI)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		(&problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)}).write(w)
+	})
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		allowed := allowedMethods(r)
+		w.Header().Set("Allow", allowed)
+		(&problem{status: http.StatusMethodNotAllowed, title: "Method not allowed", detail: fmt.Sprintf("the method is %.40q: use %s", r.Method, allowed)}).write(w)
+	})
+	return r
+}
+
+// allowedMethods lists the methods that the path of r is served with.
+func allowedMethods(r *http.Request) string {
+	routes := chi.RouteContext(r.Context()).Routes
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	return strings.Join(allowed, ", ")
+}
+
+func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(hookgate.OpenAPI) // a reader that is gone cannot be told
+}
+
+// adminHandler serves operators and their machines.
+func (g *Gateway) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", g.scrapes)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, struct {
+			Status string `json:"status"`
+		}{"alive"})
+	})
+	mux.HandleFunc("GET /readyz", g.serveReady)
+	if g.options.Pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+// readiness is what /readyz says.
+type readiness struct {
+	// Status is "ready", or why not: "starting", "stopping".
+	Status string          `json:"status"`
+	Config configReadiness `json:"config"`
+}
+
+type configReadiness struct {
+	// SHA256 is the digest of the configuration in force.
+	SHA256 string `json:"sha256,omitempty"`
+	// LastReload is "ok", or "invalid" where files were refused since.
+	LastReload string `json:"last_reload"`
+	// Error is why.
+	Error string `json:"error,omitempty"`
+}
+
+func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
+	state := readiness{Status: "ready", Config: configReadiness{LastReload: "ok", SHA256: g.plans.sum()}}
+	if state.Config.SHA256 == "" {
+		state.Status = "starting"
+	}
+	if why := g.refused.Load(); why != nil {
+		state.Config.LastReload, state.Config.Error = "invalid", *why
+	}
+	if g.stopping.Load() {
+		state.Status = "stopping"
+	}
+	if state.Status != "ready" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	writeJSON(w, state)
+}
+
+// answered counts every request under its route, and turns a panic of a handler
+// into a deny.
+func (g *Gateway) answered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		seen := &recorder{ResponseWriter: w}
+		defer func() {
+			fault := recover()
+			if fault != nil {
+				g.met(r.Context(), seen, fault)
+			}
+			g.metrics.Request(chi.RouteContext(r.Context()).RoutePattern(), seen.code(), time.Since(began))
+			if fault != nil && seen.status != http.StatusInternalServerError {
+				panic(http.ErrAbortHandler) // part of another answer was sent: cut it, so that it cannot be read as one
+			}
+		}()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+// met logs a panic and denies, if nothing was answered yet.
+func (g *Gateway) met(ctx context.Context, seen *recorder, fault any) {
+	g.log.LogAttrs(ctx, slog.LevelError, "a handler panicked",
+		slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
+	if seen.status == 0 {
+		internalProblem().write(seen)
+	}
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter]. A hang-up is remembered and not
+// sent: there is nobody to send it to.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	if status != statusHungUp {
+		r.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets an [http.ResponseController] reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}
+
+// admitted refuses what a browser page could send, and sheds what is more than
+// the gateway may hold at once.
+func (g *Gateway) admitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refusal := g.callers.check(r); refusal != nil {
+			refusal.write(w)
+			return
+		}
+		if g.flying.Add(1) > int64(g.options.MaxInFlight) {
+			g.flying.Add(-1)
+			(&problem{
+				status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, closeConnection: true,
+				detail: fmt.Sprintf("%d requests are in flight, which is the limit (HOOKGATE_MAX_IN_FLIGHT)", g.options.MaxInFlight),
+			}).write(w)
+			return
+		}
+		defer g.flying.Add(-1)
+		next.ServeHTTP(w, r)
+	})
+}
