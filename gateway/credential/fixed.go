@@ -1,0 +1,110 @@
+package credential
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+const headerAuthorization = "Authorization"
+
+// Fixed is a header whose value does not change. The zero Fixed authorizes
+// nothing.
+type Fixed struct {
+	kind, header string
+	// value is called for and not kept, so that nothing that prints a Fixed
+	// can reach it.
+	value func() string
+}
+
+// NewBearer returns the credential of a token that does not expire, or not
+// within the life of this configuration (RFC 6750).
+func NewBearer(token string) (*Fixed, error) {
+	if strings.ContainsFunc(token, isControl) {
+		return nil, errors.New("bearer: the token has " + controlCharacter)
+	}
+	if err := checkToken(token); err != nil {
+		return nil, fmt.Errorf("bearer: %w", err)
+	}
+	return fixed("bearer", headerAuthorization, "Bearer "+token), nil
+}
+
+// NewBasic returns the credential of a user and a password (RFC 7617).
+func NewBasic(user, password string) (*Fixed, error) {
+	switch {
+	case user == "" && password == "":
+		return nil, errors.New("basic: user and password are empty")
+	case strings.Contains(user, ":"):
+		return nil, errors.New("basic: the user has a colon in it, which would end it")
+	case strings.ContainsFunc(user+password, isControl):
+		return nil, errors.New("basic: user or password has " + controlCharacter)
+	}
+	return fixed("basic", headerAuthorization, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))), nil
+}
+
+// NewHeader returns the credential that is a header of any name, such as
+// x-functions-key.
+func NewHeader(name, value string) (*Fixed, error) {
+	switch {
+	case !isToken(name):
+		return nil, fmt.Errorf("header: %q is not the name of a header", name)
+	case value == "":
+		return nil, fmt.Errorf("header %s: its value is empty", name)
+	case strings.ContainsFunc(value, isControl):
+		return nil, fmt.Errorf("header %s: its value has %s", name, controlCharacter)
+	}
+	return fixed("header", http.CanonicalHeaderKey(name), value), nil
+}
+
+func fixed(kind, header, value string) *Fixed {
+	return &Fixed{kind: kind, header: header, value: func() string { return value }}
+}
+
+// Authorize sets the header.
+func (f *Fixed) Authorize(_ context.Context, r *http.Request, _ []byte) error {
+	if f.value == nil {
+		return errors.New("there is no credential")
+	}
+	r.Header[f.header] = []string{f.value()}
+	return nil
+}
+
+// String names the kind of credential. It has no secret in it.
+func (f *Fixed) String() string {
+	if f.kind == "header" {
+		return "header " + f.header
+	}
+	return f.kind
+}
+
+// checkToken refuses what cannot be a bearer token. Its errors never quote it.
+func checkToken(token string) error {
+	switch {
+	case token == "":
+		return plain("the token is empty")
+	case len(token) > maxTokenBytes:
+		return plain(fmt.Sprintf("the token has %d bytes, and at most %d can be sent", len(token), maxTokenBytes))
+	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return plain("the token has a blank or another character in it that no token has")
+	}
+	return nil
+}
+
+// maxTokenBytes is what most servers take of one header.
+const maxTokenBytes = 16 << 10
+
+// controlCharacter is what a value that cannot be sent has.
+const controlCharacter = "a line break or another control character in it; a file that it came from may end in one"
+
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+
+// isToken reports whether a text can be the name of a header (RFC 9110).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
+	})
+}

@@ -1,0 +1,207 @@
+package credential
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/compute/metadata"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+	"golang.org/x/oauth2/jwt"
+)
+
+// GoogleIDTokenOptions configure Google's ID tokens: what Cloud Run and Cloud
+// Functions ask for.
+type GoogleIDTokenOptions struct {
+	// Audience is whom the token is for: the URL of the service, without a
+	// path.
+	Audience string
+	// CredentialsFile is the file of a service account, or of a workload
+	// identity federation that impersonates one. It is what
+	// GOOGLE_APPLICATION_CREDENTIALS names, where that is wanted. Empty means
+	// that the metadata server is asked: of the machine, the container or, with
+	// GKE's workload identity, the pod.
+	CredentialsFile string
+	// Proxy names the proxy of a request for a token, but is not asked about
+	// this machine and metadata services. Nil means none, whatever the
+	// environment says.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// NewGoogleIDToken returns the credential of a Google service account.
+func NewGoogleIDToken(o GoogleIDTokenOptions) (*Token, error) {
+	if o.Audience == "" {
+		return nil, errors.New("google_id_token: audience: is missing")
+	}
+	return newToken("google_id_token", o.Audience, o.Proxy, func(ctx context.Context, w *wire) (string, time.Time, error) {
+		token, err := o.fetch(ctx, w.client())
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		expires, err := jwtExpiry(token)
+		return token, expires, err
+	}), nil
+}
+
+func (o GoogleIDTokenOptions) fetch(ctx context.Context, client *http.Client) (string, error) {
+	if o.CredentialsFile == "" {
+		question := url.Values{"audience": {o.Audience}, "format": {"full"}}
+		token, err := metadata.NewClient(client).GetWithContext(ctx, "instance/service-accounts/default/identity?"+question.Encode())
+		return strings.TrimSpace(token), err
+	}
+	file, err := readGoogleFile(o.CredentialsFile)
+	if err != nil {
+		return "", err
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
+	switch file.Type {
+	case string(google.ServiceAccount):
+		return file.ownIDToken(ctx, o.Audience)
+	case string(google.ExternalAccount):
+		return file.impersonatedIDToken(ctx, client, o.Audience)
+	default:
+		return "", file.unusable("its type is neither service_account nor external_account, and no other yields ID tokens of a service")
+	}
+}
+
+// googleFile is a credentials file as Google's console and gcloud write it.
+type googleFile struct {
+	path string
+	all  []byte
+
+	Type             string `json:"type"`
+	ClientEmail      string `json:"client_email"`
+	PrivateKeyID     string `json:"private_key_id"`
+	PrivateKey       string `json:"private_key"`
+	TokenURI         string `json:"token_uri"`
+	ImpersonationURL string `json:"service_account_impersonation_url"`
+}
+
+// readGoogleFile reads the file anew for each token, since it may be rotated.
+func readGoogleFile(name string) (*googleFile, error) {
+	all, err := os.ReadFile(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	f := &googleFile{path: name, all: all}
+	if json.Unmarshal(all, f) != nil {
+		return nil, f.unusable("it is not a credentials file in JSON")
+	}
+	return f, nil
+}
+
+func (f *googleFile) unusable(why string) error {
+	return plain(fmt.Sprintf("credentials file %s: %s", f.path, why))
+}
+
+// ownIDToken exchanges a JWT that the account's key signs for an ID token of
+// the account.
+func (f *googleFile) ownIDToken(ctx context.Context, audience string) (string, error) {
+	block, _ := pem.Decode([]byte(f.PrivateKey))
+	if f.ClientEmail == "" || block == nil {
+		return "", f.unusable("it has no client_email, or no private_key in PEM")
+	}
+	exchange := &jwt.Config{
+		Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, TokenURL: f.TokenURI,
+		PrivateClaims: map[string]any{"target_audience": audience}, UseIDToken: true,
+	}
+	if exchange.TokenURL == "" {
+		exchange.TokenURL = google.JWTTokenURL
+	}
+	token, err := exchange.TokenSource(ctx).Token()
+	if err != nil {
+		return "", err
+	}
+	return token.AccessToken, nil // which with UseIDToken is the ID token
+}
+
+const (
+	cloudPlatform       = "https://www.googleapis.com/auth/cloud-platform"
+	generateAccessToken = ":generateAccessToken"
+	generateIDToken     = ":generateIdToken"
+)
+
+// impersonatedIDToken trades the identity of another platform for an access
+// token of Google's, and that for an ID token of the account to impersonate.
+func (f *googleFile) impersonatedIDToken(ctx context.Context, client *http.Client, audience string) (string, error) {
+	account, ok := strings.CutSuffix(f.ImpersonationURL, generateAccessToken)
+	if !ok || path.Base(account) == "." {
+		return "", f.unusable("it has no service_account_impersonation_url that ends in " + generateAccessToken + ", and ID tokens are those of a service account")
+	}
+	own, err := f.withoutImpersonation()
+	if err != nil {
+		return "", err
+	}
+	credentials, err := google.CredentialsFromJSONWithType(ctx, own, google.ExternalAccount, cloudPlatform)
+	if err != nil {
+		return "", err
+	}
+	access, err := credentials.TokenSource.Token()
+	if err != nil {
+		return "", err
+	}
+	body, err := json.Marshal(map[string]any{"audience": audience, "includeEmail": true})
+	if err != nil {
+		return "", err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, account+generateIDToken, bytes.NewReader(body))
+	if err != nil {
+		return "", f.unusable("its service_account_impersonation_url is not a URL")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	access.SetAuthHeader(r)
+	response, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // what was read is judged; the connection is not kept
+	var issued struct {
+		Token string `json:"token"`
+	}
+	switch err := json.NewDecoder(response.Body).Decode(&issued); {
+	case response.StatusCode != http.StatusOK:
+		return "", plain("no ID token for the account to impersonate")
+	case err != nil:
+		return "", err
+	}
+	return issued.Token, nil
+}
+
+// withoutImpersonation returns the file as it is for the identity that
+// impersonates.
+func (f *googleFile) withoutImpersonation() ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(f.all, &fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "service_account_impersonation_url")
+	return json.Marshal(fields)
+}
+
+// jwtExpiry reads when a JWT expires. Whether it is genuine is for whom it is
+// meant.
+func jwtExpiry(token string) (time.Time, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}, plain("what was issued is not a JWT")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Expires *int64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Expires == nil {
+		return time.Time{}, plain("what was issued is not a JWT with a time at which it expires")
+	}
+	return time.Unix(*claims.Expires, 0), nil
+}

@@ -1,0 +1,217 @@
+package credential
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxAnswerBytes bounds what an endpoint may answer.
+const maxAnswerBytes = 1 << 20
+
+// proxy names the proxy of a request, nil none.
+type proxy func(*http.Request) (*url.URL, error)
+
+// configure makes a transport one for token endpoints. Connections are not
+// kept, since they are used once in an hour.
+func (p proxy) configure(t *http.Transport) {
+	t.Proxy = nil
+	if p != nil {
+		t.Proxy = func(r *http.Request) (*url.URL, error) {
+			if isNear(r.URL.Hostname()) {
+				return nil, nil //nolint:nilnil // no proxy, and no error
+			}
+			return p(r)
+		}
+	}
+	t.TLSHandshakeTimeout = dialPatience
+	t.MaxResponseHeaderBytes = 64 << 10
+	t.DisableKeepAlives = true
+}
+
+const dialPatience = 5 * time.Second
+
+// isNear reports whether a host is this machine or a metadata service of its
+// platform, which no proxy reaches and which must not learn what is sent there.
+func isNear(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && (addr.Unmap().IsLoopback() || addr.Unmap().IsLinkLocalUnicast())
+}
+
+// wire carries the requests of one attempt, bounds what they bring back, and
+// keeps what the last of them met.
+//
+// Libraries put into their errors what they had in hand: bodies, headers,
+// whole URLs. So no text of theirs goes further; what happened is told from
+// here instead (A5).
+type wire struct {
+	proxy proxy
+	next  http.RoundTripper
+
+	mu   sync.Mutex
+	last string // empty where nothing was asked
+}
+
+// wire returns one for an attempt.
+func (p proxy) wire() *wire {
+	t := &http.Transport{
+		DialContext:     (&net.Dialer{Timeout: dialPatience}).DialContext,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	p.configure(t)
+	return &wire{proxy: p, next: t}
+}
+
+// client is what a library asks with. It follows no redirect: what it sends is
+// secret.
+func (w *wire) client() *http.Client {
+	return &http.Client{
+		Transport: w, Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// RoundTrip is for the libraries.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := w.next.RoundTrip(r)
+	w.observe(r, response, err)
+	return response, err
+}
+
+// observe notes what a request met, and bounds the body that came back.
+func (w *wire) observe(r *http.Request, response *http.Response, err error) {
+	where := cmp.Or(r.Method, http.MethodGet) + " " + shown(r.URL)
+	if err != nil {
+		w.met("%s: %s", where, cmp.Or(safeText(err), "no answer in HTTP"))
+		return
+	}
+	w.met("%s: answered with status %d", where, response.StatusCode)
+	response.Body = &bounded{ReadCloser: response.Body, left: maxAnswerBytes, failed: func(what string) {
+		w.met("%s: answered with status %d, %s", where, response.StatusCode, what)
+	}}
+}
+
+func (w *wire) met(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = fmt.Sprintf(format, args...)
+}
+
+// shown is a URL without what may be secret in it.
+func shown(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}
+
+// bounded is a body that may not be longer than it should.
+type bounded struct {
+	io.ReadCloser
+	left   int64
+	failed func(what string)
+}
+
+var errTooLong = errors.New("the answer is too long")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	switch {
+	case b.left < 0:
+		b.failed(fmt.Sprintf("with more than %d bytes", maxAnswerBytes))
+		return 0, errTooLong
+	case err != nil && !errors.Is(err, io.EOF):
+		b.failed("and then broke off")
+	}
+	return n, err
+}
+
+// explain says why an attempt failed, in words of this package alone.
+func (w *wire) explain(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	why := safeText(err)
+	if code := knownCode(err); code != "" {
+		why = code
+	}
+	switch {
+	case w.last == "" && why == unsaid:
+		return plain(fmt.Sprintf("nobody was asked, since neither environment nor files gave enough to ask with (%T)", innermost(err)))
+	case w.last == "":
+		return plain(why)
+	case why == unsaid:
+		return plain(w.last + ", and no credential came of it")
+	case strings.HasSuffix(w.last, why):
+		return plain(w.last)
+	}
+	return plain(w.last + " (" + why + ")")
+}
+
+// innermost is what other errors were wrapped around. Its type is often all
+// that may be said of it.
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// plain is an error whose text is of this package, or known to be harmless.
+type plain string
+
+func (p plain) Error() string { return string(p) }
+
+// unsaid is the text of errors that may carry anything.
+const unsaid = ""
+
+// safeText is what an error may say: only types whose text is made by this
+// package, the standard library's network code or the operating system are
+// let through.
+func safeText(err error) string {
+	if p, ok := errors.AsType[plain](err); ok {
+		return string(p)
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return e.Error()
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Error()
+	}
+	switch {
+	case isTimeout(err):
+		return "no answer came in time"
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return "the connection ended before a whole answer"
+	}
+	return unsaid
+}
+
+// isTimeout reports whether time ran out, in the attempt or in a part of it.
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && t.Timeout()
+}
