@@ -1,0 +1,220 @@
+package secret
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Finder finds credentials. It does not change and is safe for concurrent use.
+type Finder struct {
+	of      *[256]class
+	byFirst [256][]rule
+	names   names
+	off     []string
+}
+
+// Kinds are the kinds of credentials that can be found.
+func Kinds() []string {
+	kinds := []string{kindPrivateKey, kindJWT, kindURL, kindAssigned}
+	for _, r := range rules() {
+		if !slices.Contains(kinds, r.kind) {
+			kinds = append(kinds, r.kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// NewFinder returns a finder of all kinds but those in except.
+func NewFinder(except []string) *Finder {
+	f := &Finder{of: classes(), names: newNames(), off: slices.Clone(except)}
+	for _, r := range rules() {
+		if f.finds(r.kind) {
+			f.byFirst[r.prefix[0]] = append(f.byFirst[r.prefix[0]], r)
+		}
+	}
+	return f
+}
+
+// finds reports whether a kind is looked for.
+func (f *Finder) finds(kind string) bool { return !slices.Contains(f.off, kind) }
+
+// hit is a credential in a text.
+type hit struct {
+	from, to int
+	kind     string
+}
+
+// atLeast is how much text is gone through between two looks at the context.
+const atLeast = 64 << 10
+
+// find returns the credentials in a text, in order and apart from each other,
+// and whether a private key was still open at its end.
+func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, err error) {
+	look := atLeast
+	ahead := hit{} // found by what stands before it
+	for i := 0; i < len(text); {
+		if i >= look {
+			if ctx.Err() != nil {
+				return nil, false, context.Cause(ctx)
+			}
+			look = i + atLeast
+		}
+		h := hit{}
+		switch c := text[i]; {
+		case ahead.to > 0 && i >= ahead.from:
+			h, ahead = f.sharper(text, ahead), hit{}
+		case f.of[c]&word != 0:
+			if h = f.token(text, i); h.to == 0 {
+				i = f.run(text, i, word)
+				continue
+			}
+			ahead = hit{} // it may reach into what was found ahead
+		case c == '\\':
+			i += escape(text[i:])
+			continue
+		case (c == ':' || c == '=') && ahead.to == 0:
+			ahead = f.named(text, i)
+		case c == '-':
+			var unfinished bool
+			h, unfinished = f.privateKey(text, i)
+			open = open || unfinished // then only what belongs to it follows
+		}
+		if h.to == 0 {
+			i++
+			continue
+		}
+		hits = append(hits, h)
+		i = h.to
+	}
+	return hits, open, nil
+}
+
+// sharper is a hit with the kind that its own letters tell, if they tell one.
+func (f *Finder) sharper(text []byte, h hit) hit {
+	if t := f.token(text, h.from); t.to > 0 {
+		return hit{h.from, max(h.to, t.to), t.kind}
+	}
+	return h
+}
+
+// escape is how long an escape is that a text holds as text: JSON and source
+// code in it have them. What follows is the beginning of a word.
+func escape(text []byte) int {
+	switch {
+	case len(text) < 2:
+		return 1
+	case text[1] == 'u' && isHex(text[2:min(len(text), 6)]):
+		return 6
+	case strings.IndexByte("nrtbf", text[1]) >= 0:
+		return 2
+	}
+	return 1
+}
+
+// isHex reports whether a text is the four digits of an escape.
+func isHex(text []byte) bool {
+	_, err := strconv.ParseUint(string(text), 16, 16)
+	return len(text) == 4 && err == nil
+}
+
+// named tries what may stand after a ":" or a "=".
+func (f *Finder) named(text []byte, at int) hit {
+	if bytes.HasPrefix(text[at:], []byte("://")) {
+		return f.url(text, at)
+	}
+	return f.assigned(text, at)
+}
+
+// token tries the rules for a word that begins at i.
+func (f *Finder) token(text []byte, i int) hit {
+	candidates := f.byFirst[text[i]]
+	for n := range candidates {
+		r := &candidates[n]
+		if len(text)-i < len(r.prefix) || text[i+1] != r.prefix[1] || string(text[i:i+len(r.prefix)]) != r.prefix {
+			continue
+		}
+		from := i + len(r.prefix)
+		to := f.run(text, from, r.body)
+		size := to - from
+		if size < r.least || r.most > 0 && size > r.most || to < len(text) && f.of[text[to]]&word != 0 || monotone(text[from:to]) {
+			continue
+		}
+		return hit{i, to, r.kind}
+	}
+	if text[i] == 'e' && f.finds(kindJWT) {
+		return f.jwt(text, i)
+	}
+	return hit{}
+}
+
+// run is where the run of characters of a class ends that begins at i.
+func (f *Finder) run(text []byte, i int, of class) int {
+	for i < len(text) && f.of[text[i]]&of != 0 {
+		i++
+	}
+	return i
+}
+
+// monotone reports whether a text has too few different characters to be
+// random, as the crosses have that stand for a credential.
+func monotone(text []byte) bool {
+	var seen [256]bool
+	different := 0
+	for _, c := range text[:min(len(text), 64)] {
+		if !seen[c] {
+			seen[c] = true
+			different++
+		}
+	}
+	return different < min(6, len(text))
+}
+
+// jwt tries a signed token: three parts, of which the first two are objects.
+func (f *Finder) jwt(text []byte, i int) hit {
+	const object = "eyJ"
+	at := i
+	for range 2 {
+		if !bytes.HasPrefix(text[at:], []byte(object)) {
+			return hit{}
+		}
+		at = f.run(text, at, url64)
+		if at == len(text) || text[at] != '.' {
+			return hit{}
+		}
+		at++
+	}
+	to := f.run(text, at, url64|equals)
+	if to-at < 16 {
+		return hit{}
+	}
+	return hit{i, to, kindJWT}
+}
+
+// url tries a password in an address, the "://" of which is at at. It ends at
+// the last "@" that leaves something that is one: some are written into
+// addresses as they are.
+func (f *Finder) url(text []byte, at int) hit {
+	if !f.finds(kindURL) {
+		return hit{}
+	}
+	from := at + len("://")
+	rest := text[from:min(len(text), from+512)]
+	if end := bytes.IndexAny(rest, "/?#\\\"'`<>()[]{}|, \t\r\n"); end >= 0 {
+		rest = rest[:end]
+	}
+	colon := bytes.IndexByte(rest, ':')
+	for range 3 {
+		rest = rest[:max(0, bytes.LastIndexByte(rest, '@'))]
+		if colon < 0 || colon+1 >= len(rest) {
+			break
+		}
+		if p := rest[colon+1:]; !standsFor(p) && !common(p) {
+			return hit{from + colon + 1, from + len(rest), kindURL}
+		}
+	}
+	return hit{}
+}

@@ -1,0 +1,112 @@
+package secret
+
+import "bytes"
+
+const (
+	dashes    = "-----"
+	keyBegins = "-----BEGIN "
+	keyEnds   = "-----END "
+	// longestKey is more than any key that is in use takes.
+	longestKey = 64 << 10
+	// keyLine is how many characters in a row a key has that code and prose
+	// do not have.
+	keyLine = 32
+	// keyRest is the shortest line that is taken for one of a key whose end is
+	// not there.
+	keyRest = 16
+)
+
+// privateKey tries a private key in armour that begins at i. A key that was cut
+// off is found as far as it goes; open says that it goes to the end.
+func (f *Finder) privateKey(text []byte, i int) (h hit, open bool) {
+	if !bytes.HasPrefix(text[i:], []byte(keyBegins)) || !f.finds(kindPrivateKey) {
+		return hit{}, false
+	}
+	label := i + len(keyBegins)
+	n := bytes.Index(text[label:min(len(text), label+64)], []byte(dashes))
+	if n < 0 || !bytes.Contains(text[label:label+n], []byte("PRIVATE KEY")) || !isLabel(text[label:label+n]) {
+		return hit{}, false
+	}
+	body := label + n + len(dashes)
+	window := text[body:min(len(text), body+longestKey)]
+	if end := bytes.Index(window, []byte(dashes)); end >= 0 && bytes.HasPrefix(window[end:], []byte(keyEnds)) {
+		if !f.hasLine(window[:end]) {
+			return hit{}, false
+		}
+		to := body + end + len(keyEnds)
+		if n := bytes.Index(text[to:min(len(text), to+64)], []byte(dashes)); n >= 0 {
+			to += n + len(dashes)
+		}
+		return hit{i, to, kindPrivateKey}, false
+	}
+	to := f.keyLines(text, body)
+	open = len(bytes.Trim(text[to:], " \t\r\n\"'")) == 0
+	if to == body {
+		return hit{}, open
+	}
+	return hit{i, to, kindPrivateKey}, open
+}
+
+// isLabel reports whether a text is made as the labels of armour are.
+func isLabel(text []byte) bool {
+	for _, c := range text {
+		if c != ' ' && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// hasLine reports whether a text has a line of a key.
+func (f *Finder) hasLine(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		to := f.run(text, i, base64)
+		if to-i >= keyLine {
+			return true
+		}
+		i = to
+	}
+	return false
+}
+
+// keyLines is where the lines of a key end that begin at i.
+func (f *Finder) keyLines(text []byte, i int) int {
+	end := i
+	for end-i < longestKey {
+		from := f.lineBegins(text, end)
+		to := f.run(text, from, base64)
+		if to-from < keyRest && (to == from || to < len(text)) {
+			return end
+		}
+		end = to
+	}
+	return end
+}
+
+// lineBegins skips what stands between two lines of a key: blanks, escapes that
+// stand as text, quotes of source code, and the numbers that tools put before
+// lines.
+func (f *Finder) lineBegins(text []byte, i int) int {
+	for i < len(text) {
+		switch c := text[i]; {
+		case c == '\\':
+			i += escape(text[i:])
+		case bytes.IndexByte([]byte(" \t\r\n\"'`,;|>"), c) >= 0:
+			i++
+		case bytes.HasPrefix(text[i:], []byte("→")):
+			i += len("→")
+		case f.of[c]&digit != 0:
+			to := f.run(text, i, digit)
+			if to-i > 6 || to == len(text) || text[to] != '\t' && text[to] != '|' && text[to] != ':' && !bytes.HasPrefix(text[to:], []byte("→")) {
+				return i
+			}
+			i = to + 1 // an arrow has more bytes, which are no part of a line either
+			for i < len(text) && text[i] >= 0x80 {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return i
+}
