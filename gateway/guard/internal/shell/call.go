@@ -1,0 +1,270 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call reads a simple command and tells its output.
+func (r *reader) call(s *scope, call *syntax.CallExpr, writes []Word, in stream) (stream, error) {
+	var argv []Word
+	for _, w := range call.Args {
+		words, err := r.expand(s, w)
+		if err != nil {
+			return stream{}, err
+		}
+		argv = append(argv, words...)
+	}
+	if len(call.Assigns) > 0 {
+		at := s
+		if len(call.Args) > 0 {
+			at = s.child() // the variables are for this command alone
+		}
+		if err := r.assign(at, call.Assigns); err != nil {
+			return stream{}, err
+		}
+	}
+	return r.run(s, argv, writes, in)
+}
+
+// run records the program that argv starts, and then the one that this one
+// starts, and so on.
+func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
+	for len(argv) > 0 && argv[0].Text == "" {
+		argv = argv[1:] // a variable that may hold a prefix such as sudo
+	}
+	if len(argv) == 0 {
+		return stream{}, nil
+	}
+	c := Command{Name: programName(argv[0].Text), Args: argv[1:], Dir: s.dir, Writes: writes, Stdin: in.text}
+	if strings.Contains(c.Name, Opaque) {
+		c.Name, c.runs = "", argv[0].from
+	}
+	out := output(c, in)
+	builtin(s, c)
+	at := len(r.found.Commands)
+	if err := r.emit(c); err != nil {
+		return stream{}, err
+	}
+	runs, err := r.follow(s, c, in)
+	if !runs.empty() {
+		r.found.Commands[at].runs = runs
+	}
+	return out, err
+}
+
+// follow reads what the command runs in turn. It returns the commands whose
+// output it runs.
+func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
+	if code, ok := codeOption(c); ok {
+		return r.code(s.child(), []Word{code})
+	}
+	if w, ok := wrapperNamed(c.Name); ok {
+		argv := w.inner(c.Args)
+		if c.Name == "xargs" && in.known {
+			if err := r.spend(len(in.text)); err != nil {
+				return span{}, err
+			}
+			argv = slices.Clip(argv)
+			for field := range strings.FieldsSeq(in.text) {
+				argv = append(argv, Word{Text: field, source: field})
+			}
+		}
+		_, err := r.run(s.child(), argv, c.Writes, in)
+		return span{}, err
+	}
+	switch c.Name {
+	case "find":
+		return span{}, r.findExec(s, c.Args)
+	case "eval":
+		return r.code(s, c.Args)
+	case "trap":
+		return r.code(s.child(), c.Args[:min(1, len(c.Args))]) // what follows are signals
+	case "watch":
+		return r.code(s.child(), wrapper{short: "n", long: []string{"interval"}}.inner(c.Args))
+	case "ssh":
+		if rest := (wrapper{short: "BbcDEeFIiJLlmOopQRSWw"}).inner(c.Args); len(rest) > 1 {
+			return r.code(&scope{dir: Join("", "~")}, rest[1:])
+		}
+	case "source", ".":
+		if len(c.Args) > 0 {
+			return c.Args[0].from, nil
+		}
+	case "alias":
+		for _, a := range c.Args {
+			if _, value, ok := strings.Cut(a.source, "="); ok {
+				if err := r.inner(s.child(), value); err != nil {
+					return span{}, err
+				}
+			}
+		}
+	default:
+		return r.interpreter(s.child(), c, in)
+	}
+	return span{}, nil
+}
+
+// code reads words that become one script.
+func (r *reader) code(s *scope, words []Word) (span, error) {
+	var from span
+	for _, w := range words {
+		if !w.from.empty() {
+			from = w.from
+		}
+	}
+	return from, r.inner(s, sources(words))
+}
+
+// interpreter reads the script that a shell is given. What another interpreter
+// is given is not read, only where it comes from.
+func (r *reader) interpreter(s *scope, c Command, in stream) (span, error) {
+	switch c.Name {
+	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish":
+		switch code, operand := shellArguments(c.Args); {
+		case code != nil:
+			return r.code(s, []Word{*code})
+		case operand != nil:
+			return operand.from, nil // a process substitution, or a file nobody has read
+		case in.known:
+			return span{}, r.inner(s, in.text)
+		}
+		return in.from, nil
+	case "python", "python2", "python3", "perl", "ruby", "node", "php":
+		if len(c.Args) == 0 || c.Args[0].Text == "-" {
+			return in.from, nil
+		}
+		program := c.Args[0]
+		if (program.Text == "-c" || program.Text == "-e") && len(c.Args) > 1 {
+			program = c.Args[1]
+		}
+		return program.from, nil
+	}
+	return span{}, nil
+}
+
+// shellArguments finds a shell's script: the one after -c, or the file that is
+// its first operand, or neither, where it reads its input.
+func shellArguments(args []Word) (code, operand *Word) {
+	command, input := false, false
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		switch {
+		case text == "--":
+		case text == "--rcfile" || text == "--init-file":
+			i++
+		case strings.HasPrefix(text, "--"):
+		case text == "-":
+			input = true
+		case len(text) > 1 && (text[0] == '-' || text[0] == '+'):
+			command = command || strings.Contains(text, "c")
+			input = input || strings.Contains(text, "s")
+			if strings.HasSuffix(text, "o") || strings.HasSuffix(text, "O") {
+				i++
+			}
+		case command:
+			return &args[i], nil
+		case input:
+			return nil, nil
+		default:
+			return nil, &args[i]
+		}
+	}
+	return nil, nil
+}
+
+// findExec reads the programs that find starts.
+func (r *reader) findExec(s *scope, args []Word) error {
+	for i := 0; i < len(args); i++ {
+		switch args[i].Text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+		default:
+			continue
+		}
+		var argv []Word
+		for i++; i < len(args) && args[i].Text != ";" && args[i].Text != "+"; i++ {
+			w := args[i]
+			if strings.Contains(w.Text, "{}") {
+				w = Word{Text: strings.ReplaceAll(w.Text, "{}", Opaque), source: strings.ReplaceAll(w.source, "{}", Opaque)}
+			}
+			argv = append(argv, w)
+		}
+		if _, err := r.run(s.child(), argv, nil, stream{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// builtin follows what changes the shell itself.
+func builtin(s *scope, c Command) {
+	switch c.Name {
+	case "cd", "pushd":
+		s.dir = Join(s.dir, directory(c.Args))
+	case "popd":
+		s.dir = Opaque
+	case "read", "mapfile", "readarray", "getopts":
+		for _, a := range c.Args {
+			if syntax.ValidName(a.Text) {
+				s.set(a.Text, Opaque)
+			}
+		}
+	}
+}
+
+// directory is where cd goes.
+func directory(args []Word) string {
+	for _, a := range args {
+		switch {
+		case a.Text == "-":
+			return Opaque
+		case strings.HasPrefix(a.Text, "-"), strings.HasPrefix(a.Text, "+"):
+		case a.Unset != "":
+			return Opaque
+		default:
+			return a.Text
+		}
+	}
+	return "~"
+}
+
+// output tells what a command writes, where its text says so.
+func output(c Command, in stream) stream {
+	switch c.Name {
+	case "echo":
+		return echoed(c.Args)
+	case "printf":
+		return printed(c.Args)
+	case "cat":
+		if len(c.Args) == 0 || len(c.Args) == 1 && c.Args[0].Text == "-" {
+			return in
+		}
+	}
+	return stream{}
+}
+
+func echoed(args []Word) stream {
+	escapes := false
+	for len(args) > 0 && len(args[0].Text) > 1 && strings.Trim(args[0].Text[1:], "neE") == "" && args[0].Text[0] == '-' {
+		escapes = escapes || strings.Contains(args[0].Text, "e")
+		args = args[1:]
+	}
+	text := sources(args)
+	if escapes {
+		text = ansiC(text)
+	}
+	return stream{known: true, text: text + "\n"}
+}
+
+// printed fills in %s and leaves any other format unknown.
+func printed(args []Word) stream {
+	if len(args) == 0 {
+		return stream{}
+	}
+	text := ansiC(args[0].source)
+	for _, a := range args[1:] {
+		text = strings.Replace(text, "%s", a.source, 1)
+	}
+	return stream{known: !strings.Contains(text, "%"), text: text}
+}

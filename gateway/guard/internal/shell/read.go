@@ -1,0 +1,378 @@
+package shell
+
+import (
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Read tells what text would start if a shell ran it in directory dir. The
+// error reads on after "the command could not be read: ".
+func Read(text, dir string) (Script, error) {
+	r := reader{left: maxExpanded}
+	if err := r.script(&scope{dir: dir}, text); err != nil {
+		return Script{}, err
+	}
+	return r.found, nil
+}
+
+// reader is the state of one Read.
+type reader struct {
+	found Script
+	left  int // bytes that words may still come to
+	deep  int // scripts in scripts
+}
+
+// spend pays for n bytes of words.
+func (r *reader) spend(n int) error {
+	if r.left -= n; r.left < 0 {
+		return errExpanded
+	}
+	return nil
+}
+
+// script reads text that a shell runs in scope s.
+func (r *reader) script(s *scope, text string) error {
+	if r.deep++; r.deep > maxScripts {
+		return errNested
+	}
+	defer func() { r.deep-- }()
+	if err := r.spend(len(text)); err != nil {
+		return err
+	}
+	file, err := parse(text)
+	if err != nil {
+		return err
+	}
+	return r.list(s, file.Stmts)
+}
+
+// inner reads a script that stands in another one.
+func (r *reader) inner(s *scope, text string) error {
+	if err := r.script(s, text); err != nil {
+		return fmt.Errorf("in a script inside it: %w", err)
+	}
+	return nil
+}
+
+// emit records a command.
+func (r *reader) emit(c Command) error {
+	if len(r.found.Commands) == maxCommands {
+		return errTooMany
+	}
+	r.found.Commands = append(r.found.Commands, c)
+	return nil
+}
+
+// stream is what is known of what goes through a pipe.
+type stream struct {
+	known bool
+	text  string
+	from  span // the commands that wrote it
+}
+
+// substitution reads the commands of a substitution and tells its output.
+func (r *reader) substitution(s *scope, list []*syntax.Stmt) (stream, error) {
+	begin := len(r.found.Commands)
+	var out stream
+	inner := s.child()
+	for _, st := range list {
+		said, err := r.statement(inner, st, stream{})
+		if err != nil {
+			return stream{}, err
+		}
+		out.known, out.text = said.known && len(list) == 1, said.text
+	}
+	out.from = span{begin, len(r.found.Commands)}
+	return out, nil
+}
+
+// inside reads the substitutions somewhere in a node that is not a command.
+func (r *reader) inside(s *scope, node syntax.Node) error {
+	var err error
+	syntax.Walk(node, func(n syntax.Node) bool {
+		if err != nil {
+			return false
+		}
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			_, err = r.substitution(s, n.Stmts)
+			return false // it has read what is inside
+		case *syntax.ProcSubst:
+			_, err = r.substitution(s, n.Stmts)
+			return false
+		}
+		return true
+	})
+	return err
+}
+
+func (r *reader) list(s *scope, list []*syntax.Stmt) error {
+	for _, st := range list {
+		if _, err := r.statement(s, st, stream{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lists reads several lists in one scope.
+func (r *reader) lists(s *scope, lists ...[]*syntax.Stmt) error {
+	for _, list := range lists {
+		if err := r.list(s, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statement reads one statement with its redirections and tells its output.
+func (r *reader) statement(s *scope, st *syntax.Stmt, in stream) (stream, error) {
+	writes, in, err := r.redirects(s, st.Redirs, in)
+	if err != nil {
+		return stream{}, err
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok && len(writes) > 0 || ok && len(call.Args) == 0 && len(writes) > 0 {
+		if err := r.emit(Command{Dir: s.dir, Writes: writes}); err != nil {
+			return stream{}, err
+		}
+	}
+	if ok {
+		return r.call(s, call, writes, in)
+	}
+	if binary, ok := st.Cmd.(*syntax.BinaryCmd); ok {
+		return r.binary(s, binary, in)
+	}
+	return stream{}, r.compound(s, st.Cmd, in)
+}
+
+// redirects tells which files a statement is redirected to, and what it reads.
+func (r *reader) redirects(s *scope, list []*syntax.Redirect, in stream) ([]Word, stream, error) {
+	var writes []Word
+	for _, redirect := range list {
+		words, err := r.expand(s, redirect.Word)
+		if err != nil {
+			return nil, in, err
+		}
+		switch op := redirect.Op; {
+		case op == syntax.Hdoc || op == syntax.DashHdoc:
+			in, err = r.heredoc(s, redirect)
+		case op == syntax.WordHdoc:
+			in = stream{known: true, text: sources(words)}
+		case op == syntax.RdrIn || op == syntax.DplIn:
+			in = stream{}
+			for _, w := range words {
+				in.from = w.from // a process substitution
+			}
+		case op == syntax.DplOut && len(words) == 1 && isDescriptor(words[0].Text):
+		default:
+			writes = append(writes, words...)
+		}
+		if err != nil {
+			return nil, in, err
+		}
+	}
+	return writes, in, nil
+}
+
+// isDescriptor reports whether what stands after >& is an open file.
+func isDescriptor(text string) bool {
+	return text == "-" || strings.Trim(text, "0123456789") == ""
+}
+
+// heredoc is the text of a here-document.
+func (r *reader) heredoc(s *scope, redirect *syntax.Redirect) (stream, error) {
+	if redirect.Hdoc == nil {
+		return stream{known: true}, nil
+	}
+	delimiter := redirect.Word.Lit()
+	if delimiter == "" || unescape(delimiter, "") != delimiter { // quoted: nothing is expanded
+		text := redirect.Hdoc.Lit()
+		return stream{known: true, text: text}, r.spend(len(text))
+	}
+	b := builder{reader: r, scope: s}
+	if err := b.quotedParts(redirect.Hdoc.Parts); err != nil {
+		return stream{}, err
+	}
+	return stream{known: true, text: b.source.String()}, nil
+}
+
+// binary reads lists and pipelines. They are as long as the text, so they are
+// followed in a loop.
+func (r *reader) binary(s *scope, cmd *syntax.BinaryCmd, in stream) (stream, error) {
+	pipe := isPipe(cmd.Op)
+	begin := len(r.found.Commands)
+	out := in
+	for _, st := range operands(cmd) {
+		at := s
+		if pipe {
+			at = s.child()
+		} else {
+			out = in
+		}
+		var err error
+		if out, err = r.statement(at, st, out); err != nil {
+			return stream{}, err
+		}
+		out.from = span{begin, len(r.found.Commands)}
+	}
+	if !pipe {
+		out.known = false
+	}
+	return out, nil
+}
+
+func isPipe(op syntax.BinCmdOperator) bool { return op == syntax.Pipe || op == syntax.PipeAll }
+
+// operands are the statements of a chain of commands of one kind, in order.
+func operands(cmd *syntax.BinaryCmd) []*syntax.Stmt {
+	var done []*syntax.Stmt
+	open := []*syntax.Stmt{cmd.Y, cmd.X}
+	for len(open) > 0 {
+		st := open[len(open)-1]
+		open = open[:len(open)-1]
+		if next, ok := st.Cmd.(*syntax.BinaryCmd); ok && len(st.Redirs) == 0 && isPipe(next.Op) == isPipe(cmd.Op) {
+			open = append(open, next.Y, next.X)
+			continue
+		}
+		done = append(done, st)
+	}
+	return done
+}
+
+// compound reads a command that is made of others.
+func (r *reader) compound(s *scope, cmd syntax.Command, in stream) error {
+	switch c := cmd.(type) {
+	case *syntax.Subshell:
+		return r.fed(s.child(), c.Stmts, in)
+	case *syntax.Block:
+		return r.fed(s, c.Stmts, in)
+	case *syntax.IfClause:
+		for at := c; at != nil; at = at.Else {
+			if err := r.lists(s, at.Cond, at.Then); err != nil {
+				return err
+			}
+		}
+	case *syntax.WhileClause:
+		return r.lists(s, c.Cond, c.Do)
+	case *syntax.ForClause:
+		if err := r.loop(s, c.Loop); err != nil {
+			return err
+		}
+		return r.list(s, c.Do)
+	case *syntax.CaseClause:
+		if _, err := r.expand(s, c.Word); err != nil {
+			return err
+		}
+		for _, item := range c.Items {
+			for _, pattern := range item.Patterns {
+				if _, err := r.expand(s, pattern); err != nil {
+					return err
+				}
+			}
+			if err := r.list(s, item.Stmts); err != nil {
+				return err
+			}
+		}
+	case *syntax.FuncDecl:
+		if err := r.bomb(c); err != nil {
+			return err
+		}
+		_, err := r.statement(s.child(), c.Body, stream{})
+		return err
+	case *syntax.DeclClause:
+		return r.assign(s, c.Args)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			_, err := r.statement(s, c.Stmt, in)
+			return err
+		}
+	case *syntax.CoprocClause:
+		_, err := r.statement(s.child(), c.Stmt, in)
+		return err
+	case *syntax.ArithmCmd, *syntax.TestClause, *syntax.LetClause:
+		return r.inside(s, cmd)
+	}
+	return nil
+}
+
+// fed reads a list whose commands all may read in.
+func (r *reader) fed(s *scope, list []*syntax.Stmt, in stream) error {
+	for _, st := range list {
+		if _, err := r.statement(s, st, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loop reads the head of a for loop. The variable has a value, though not one
+// that is known.
+func (r *reader) loop(s *scope, head syntax.Loop) error {
+	words, ok := head.(*syntax.WordIter)
+	if !ok {
+		return r.inside(s, head)
+	}
+	for _, w := range words.Items {
+		if _, err := r.expand(s, w); err != nil {
+			return err
+		}
+	}
+	s.set(words.Name.Value, Opaque)
+	return nil
+}
+
+// assign gives variables their values.
+func (r *reader) assign(s *scope, list []*syntax.Assign) error {
+	for _, a := range list {
+		words, err := r.expand(s, a.Value)
+		if err != nil {
+			return err
+		}
+		if a.Array != nil {
+			if err := r.inside(s, a.Array); err != nil {
+				return err
+			}
+		}
+		if a.Name == nil || a.Naked {
+			continue
+		}
+		value := joined(words)
+		if a.Array != nil || a.Index != nil || a.Append {
+			value = Opaque
+		}
+		s.set(a.Name.Value, value)
+	}
+	return nil
+}
+
+// bomb notes a function that starts itself twice and does not wait for itself.
+// One that hands itself an argument has an end.
+func (r *reader) bomb(f *syntax.FuncDecl) error {
+	if f.Name == nil { // the parser takes () for the head of a function too
+		return nil
+	}
+	if err := r.spend(int(f.End().Offset() - f.Pos().Offset())); err != nil {
+		return err
+	}
+	starts := func(st *syntax.Stmt) bool {
+		call, ok := st.Cmd.(*syntax.CallExpr)
+		return ok && len(call.Args) == 1 && call.Args[0].Lit() == f.Name.Value
+	}
+	calls, apart := 0, false
+	for n := range syntax.Preorder(f.Body) {
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			if starts(n) {
+				calls++
+				apart = apart || n.Background
+			}
+		case *syntax.BinaryCmd:
+			apart = apart || isPipe(n.Op) && (starts(n.X) || starts(n.Y))
+		}
+	}
+	r.found.Bomb = r.found.Bomb || apart && calls >= 2
+	return nil
+}

@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// Opaque stands in a [Word] for text that is there but not known: the output
+// of a program, the value of a variable that something else sets.
+const Opaque = "\uFFFD"
+
+// Script is what a command line would start.
+type Script struct {
+	// Commands in the order of the text. A program that runs another one is
+	// followed by the one it runs.
+	Commands []Command
+	// Bomb is whether a function starts itself over and over.
+	Bomb bool
+}
+
+// Command is one program that would be started, or a redirection of something
+// that is none: then it has no name.
+type Command struct {
+	// Name is the program's name without its directory, in lower case, since
+	// some file systems do not tell case apart. It is empty where it is not
+	// known.
+	Name string
+	// Args are the words after the name.
+	Args []Word
+	// Dir is where it would run, as [Join] makes it of where the script begins.
+	Dir string
+	// Writes are the files that it is redirected to.
+	Writes []Word
+	// Stdin is what it reads, where the text says so.
+	Stdin string
+
+	runs span
+}
+
+// Word is one argument as the program would see it.
+type Word struct {
+	// Text is the word with Opaque where it is not known, and without the
+	// variables that nothing in the text sets. A leading "~" is a home
+	// directory: a quoted one reads "./~".
+	Text string
+	// Unset names the first of the variables that were left out.
+	Unset string
+
+	source string // the word as text for another shell: variables left out are still in it
+	from   span   // the commands whose output is part of it
+}
+
+// span is a half-open range of a script's commands.
+type span struct{ from, to int }
+
+func (s span) empty() bool { return s.to <= s.from }
+
+// Runs calls yield for each program whose output c runs as a script, until
+// yield returns false.
+func (s Script) Runs(c Command) func(yield func(name string) bool) {
+	return func(yield func(string) bool) {
+		for _, source := range s.Commands[c.runs.from:c.runs.to] {
+			if source.Name != "" && !yield(source.Name) {
+				return
+			}
+		}
+	}
+}
+
+// programName is the name under which a program is known: without its
+// directory, and in lower case.
+func programName(text string) string {
+	name := strings.ToLower(text[strings.LastIndexByte(text, '/')+1:])
+	return strings.TrimSuffix(name, ".exe")
+}
+
+// Join is the directory that a name leads to from base. A home directory, since
+// nobody knows where it is, is one of a user called "~". The result is Opaque
+// where it is not known, and relative where base is.
+func Join(base, name string) string {
+	switch {
+	case strings.HasPrefix(name, "~"):
+		return path.Join("/home", name)
+	case path.IsAbs(name), strings.HasPrefix(name, Opaque):
+		return path.Clean(name)
+	case !strings.HasPrefix(base, Opaque):
+		return path.Join(base, name)
+	case name == ".." || strings.HasPrefix(name, "../"):
+		return path.Clean(name)
+	}
+	return path.Join(Opaque, name)
+}

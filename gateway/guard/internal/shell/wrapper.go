@@ -1,0 +1,109 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// wrapper is how a program that runs another one reads its words.
+type wrapper struct {
+	short    string   // options of one letter that take the next word
+	long     []string // other options that take the next word
+	operands int      // words of its own before the program
+	assigns  bool     // NAME=value before the program
+}
+
+// wrapperNamed returns how the program of that name reads its words, if it is
+// known to run another one.
+func wrapperNamed(name string) (wrapper, bool) {
+	switch name {
+	case "sudo":
+		return wrapper{short: "CDghpRrTtUu", assigns: true, long: []string{
+			"chdir", "chroot", "close-from", "command-timeout", "group", "host", "other-user", "prompt", "role", "type", "user",
+		}}, true
+	case "doas":
+		return wrapper{short: "Cu"}, true
+	case "env":
+		return wrapper{short: "uC", long: []string{"unset", "chdir"}, assigns: true}, true
+	case "xargs":
+		return wrapper{short: "aEILnPsd", long: []string{
+			"arg-file", "delimiter", "max-args", "max-chars", "max-procs", "process-slot-var",
+		}}, true
+	case "timeout":
+		return wrapper{short: "ks", long: []string{"kill-after", "signal"}, operands: 1}, true
+	case "nice":
+		return wrapper{short: "n", long: []string{"adjustment"}}, true
+	case "ionice":
+		return wrapper{short: "cnpPu", long: []string{"class", "classdata"}}, true
+	case "stdbuf":
+		return wrapper{short: "ioe", long: []string{"input", "output", "error"}}, true
+	case "time":
+		return wrapper{short: "fo", long: []string{"format", "output"}}, true
+	case "flock":
+		return wrapper{short: "wE", long: []string{"timeout", "conflict-exit-code"}, operands: 1}, true
+	case "chrt", "taskset", "chroot":
+		return wrapper{operands: 1}, true
+	case "strace":
+		return wrapper{short: "aeEIoOpPsSuUX"}, true
+	case "runuser":
+		return wrapper{short: "ugG", long: []string{"user", "group", "supp-group"}}, true
+	case "exec":
+		return wrapper{short: "a"}, true
+	case "caffeinate":
+		return wrapper{short: "tw"}, true
+	case "nohup", "setsid", "command", "builtin", "busybox", "toybox", "fakeroot", "unshare":
+		return wrapper{}, true
+	}
+	return wrapper{}, false
+}
+
+// inner returns the words from the program that args run on.
+func (w wrapper) inner(args []Word) []Word {
+	left := w.operands
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		switch {
+		case text == "--":
+		case strings.HasPrefix(text, "--"):
+			if slices.Contains(w.long, text[2:]) {
+				i++
+			}
+		case len(text) > 1 && text[0] == '-':
+			if at := strings.IndexAny(text[1:], w.short); at >= 0 && at+2 == len(text) {
+				i++
+			}
+		case w.assigns && strings.Contains(text, "="):
+		case left > 0:
+			left--
+		default:
+			return args[i:]
+		}
+	}
+	return nil
+}
+
+// codeOption returns the script that an option gives to a program that is not
+// itself a shell.
+func codeOption(c Command) (Word, bool) {
+	switch c.Name {
+	case "su", "flock", "runuser", "script":
+		return optionValue(c.Args, "c", "command")
+	case "env":
+		return optionValue(c.Args, "S", "split-string")
+	}
+	return Word{}, false
+}
+
+// optionValue returns the value of an option that is spelled -s or --long.
+func optionValue(args []Word, short, long string) (Word, bool) {
+	for i, a := range args {
+		cluster := len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.HasSuffix(a.Text, short)
+		if (cluster || a.Text == "--"+long) && i+1 < len(args) {
+			return args[i+1], true
+		}
+		if value, ok := strings.CutPrefix(a.source, "--"+long+"="); ok {
+			return Word{Text: value, source: value, from: a.from}, true
+		}
+	}
+	return Word{}, false
+}
