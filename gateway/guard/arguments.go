@@ -1,0 +1,88 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
+)
+
+// arguments are the words of a command, told apart as most programs do.
+type arguments struct {
+	// flags are the options, without the values that follow in the next word.
+	flags []shell.Word
+	// operands are all other words.
+	operands []shell.Word
+}
+
+// argumentsOf tells options from operands. takes names the options whose value
+// is the next word, with their dashes.
+func argumentsOf(words []shell.Word, takes ...string) arguments {
+	var a arguments
+	for i := 0; i < len(words); i++ {
+		switch text := words[i].Text; {
+		case text == "--":
+			a.operands = append(a.operands, words[i+1:]...)
+			return a
+		case len(text) > 1 && text[0] == '-':
+			a.flags = append(a.flags, words[i])
+			if slices.Contains(takes, text) {
+				i++
+			}
+		default:
+			a.operands = append(a.operands, words[i])
+		}
+	}
+	return a
+}
+
+// short reports whether one of the letters stands in a cluster of short
+// options, as r does in -rf.
+func (a arguments) short(letters string) bool {
+	for _, f := range a.flags {
+		if !strings.HasPrefix(f.Text, "--") && strings.ContainsAny(f.Text, letters) {
+			return true
+		}
+	}
+	return false
+}
+
+// long reports whether an option is given that is name, or begins it: many
+// programs take an option that was cut short for the whole one.
+func (a arguments) long(name string) bool {
+	for _, f := range a.flags {
+		given, _, _ := strings.Cut(f.Text, "=")
+		if len(given) > len("--") && strings.HasPrefix("--"+name, given) {
+			return true
+		}
+	}
+	return false
+}
+
+// exactly reports whether one of the options is given as it is spelled.
+func (a arguments) exactly(flags ...string) bool {
+	for _, f := range a.flags {
+		if slices.Contains(flags, f.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// first returns the text of the first operand, "" where there is none.
+func (a arguments) first() string {
+	if len(a.operands) == 0 {
+		return ""
+	}
+	return a.operands[0].Text
+}
+
+// names reports whether one of the operands is one of words, whatever its case.
+func (a arguments) names(words ...string) bool {
+	for _, o := range a.operands {
+		if slices.Contains(words, strings.ToLower(o.Text)) {
+			return true
+		}
+	}
+	return false
+}

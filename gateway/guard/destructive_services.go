@@ -1,0 +1,162 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// powersOff objects to what ends the machine or every process on it.
+func powersOff(c shellCall) string {
+	ends := false
+	switch c.Name {
+	case "reboot", "halt", "poweroff":
+		ends = !argumentsOf(c.Args).exactly("--help", "--version")
+	case "shutdown":
+		ends = !argumentsOf(c.Args).exactly("-c", "-k", "--help", "--version", "--show")
+	case "init", "telinit":
+		ends = argumentsOf(c.Args).names("0", "6")
+	case "systemctl":
+		ends = argumentsOf(c.Args).names("poweroff", "reboot", "halt", "kexec", "soft-reboot")
+	case "kill":
+		if len(c.Args) > 1 && c.Args[len(c.Args)-1].Text == "-1" {
+			return "kill -1 ends every process of the user"
+		}
+	}
+	if ends {
+		return fmt.Sprintf("%s stops the machine", c.Name)
+	}
+	return ""
+}
+
+func fetchers() []string { return []string{"curl", "wget", "aria2c", "lwp-request"} }
+
+func decoders() []string { return []string{"base64", "base32", "xxd", "openssl", "uudecode"} }
+
+// runsUnread objects to a shell that runs what was fetched or decoded in the
+// same breath: nobody, and no guard, has read it.
+func runsUnread(c shellCall) string {
+	for source := range c.script.Runs(c.Command) {
+		switch {
+		case slices.Contains(fetchers(), source):
+			return fmt.Sprintf("it runs what %s fetches, which nobody has read: save it to a file and read that first", source)
+		case slices.Contains(decoders(), source):
+			return fmt.Sprintf("it runs what %s decodes, which nobody has read: write the commands as they are", source)
+		}
+	}
+	return ""
+}
+
+// deletesCluster objects to kubectl delete where it takes more along than what
+// it names.
+func deletesCluster(c shellCall) string {
+	if c.Name != "kubectl" {
+		return ""
+	}
+	args := argumentsOf(c.Args, "-n", "--namespace", "--context", "--kubeconfig", "-f", "--filename", "-l", "--selector",
+		"-o", "--output", "--cluster", "--user", "--as", "-s", "--server", "--token", "--grace-period", "--timeout",
+		"--field-selector", "-k", "--kustomize", "--request-timeout", "-v")
+	if args.first() != "delete" {
+		return ""
+	}
+	for _, f := range args.flags {
+		if f.Text == "--dry-run" || strings.HasPrefix(f.Text, "--dry-run=") && f.Text != "--dry-run=none" {
+			return ""
+		}
+	}
+	if args.exactly("--all", "--all=true", "-A", "--all-namespaces", "--all-namespaces=true") {
+		return "kubectl delete deletes everything of a kind"
+	}
+	if len(args.operands) < 2 {
+		return ""
+	}
+	for kind := range strings.SplitSeq(args.operands[1].Text, ",") { // what follows are names
+		kind, _, _ = strings.Cut(strings.ToLower(kind), "/")
+		kind, _, _ = strings.Cut(kind, ".")
+		switch kind {
+		case "ns", "namespace", "namespaces":
+			return "kubectl delete namespace deletes everything in it"
+		case "no", "node", "nodes", "pv", "persistentvolume", "persistentvolumes", "crd", "crds",
+			"customresourcedefinition", "customresourcedefinitions":
+			return fmt.Sprintf("kubectl delete %s takes along what depends on it", kind)
+		}
+	}
+	return ""
+}
+
+func infrastructureWords() []string { return []string{"terraform", "tofu", "terragrunt", "pulumi"} }
+
+// destroysInfrastructure objects to what deletes all that a configuration has
+// made.
+func destroysInfrastructure(c shellCall) string {
+	if !slices.Contains(infrastructureWords(), c.Name) {
+		return ""
+	}
+	args := argumentsOf(c.Args)
+	destroys := false
+	switch c.Name {
+	case "terraform", "tofu":
+		destroys = args.first() == "destroy" || args.first() == "apply" && args.exactly("-destroy", "--destroy")
+	case "terragrunt":
+		destroys = args.names("destroy", "destroy-all") || args.names("apply", "apply-all") && args.exactly("-destroy", "--destroy")
+	case "pulumi":
+		destroys = (args.first() == "destroy" || args.first() == "down") && !args.exactly("--preview-only")
+	}
+	if destroys && !args.exactly("-help", "--help", "-h") {
+		return fmt.Sprintf("%s destroys all that the configuration has made", c.Name)
+	}
+	return ""
+}
+
+func databaseWords() []string {
+	return []string{"psql", "mysql", "mariadb", "dropdb", "mongo", "redis-cli", "sqlcmd", "cockroach", "clickhouse"}
+}
+
+// dropsDatabase objects to a client of a database that drops one.
+func dropsDatabase(c shellCall) string {
+	drops := false
+	switch c.Name {
+	case "dropdb":
+		drops = !argumentsOf(c.Args).exactly("--help", "--version")
+	case "mysqladmin", "mariadb-admin":
+		drops = argumentsOf(c.Args).names("drop")
+	case "psql", "mysql", "mariadb", "sqlcmd", "cockroach", "clickhouse", "clickhouse-client":
+		drops = saysDrop(c.Stdin)
+		for _, w := range c.Args {
+			drops = drops || saysDrop(w.Text)
+		}
+	case "mongo", "mongosh":
+		drops = strings.Contains(c.Stdin, "dropDatabase")
+		for _, w := range c.Args {
+			drops = drops || strings.Contains(w.Text, "dropDatabase")
+		}
+	case "redis-cli":
+		drops = argumentsOf(c.Args).names("flushall", "flushdb")
+	}
+	if drops {
+		return fmt.Sprintf("%s drops a whole database", c.Name)
+	}
+	return ""
+}
+
+// saysDrop reports whether SQL drops a database or a schema. Comments may
+// stand between the words.
+func saysDrop(sql string) bool {
+	dropped := false
+	for sql != "" {
+		code, rest, _ := strings.Cut(sql, "/*")
+		for word := range strings.FieldsFuncSeq(code, notInWord) {
+			word = strings.ToUpper(word)
+			if dropped && (word == "DATABASE" || word == "SCHEMA") {
+				return true
+			}
+			dropped = word == "DROP"
+		}
+		_, sql, _ = strings.Cut(rest, "*/")
+	}
+	return false
+}
+
+func notInWord(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}

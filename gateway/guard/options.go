@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// options reads what a guard is given, and keeps every mistake in it.
+type options struct {
+	given map[string]json.RawMessage
+	errs  []error
+}
+
+// checkNames notes every option that the guard does not have.
+func (o *options) checkNames(known []OptionDescription) {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = k.Name
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.given)) {
+		if !slices.Contains(names, name) {
+			o.wrong(name, "is unknown; the options are "+strings.Join(names, ", "))
+		}
+	}
+}
+
+func (o *options) wrong(name, why string) {
+	o.errs = append(o.errs, fmt.Errorf("option %q %s", name, why))
+}
+
+// err is every mistake that was found, on one line.
+func (o *options) err() error {
+	if len(o.errs) == 0 {
+		return nil
+	}
+	texts := make([]string, len(o.errs))
+	for i, err := range o.errs {
+		texts[i] = err.Error()
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// flag is a boolean option, false where it is not given.
+func (o *options) flag(name string) bool {
+	value, ok := o.given[name]
+	if !ok {
+		return false
+	}
+	yes, ok := chain.ReadBool(value)
+	if !ok {
+		o.wrong(name, fmt.Sprintf("is %.40s: it is true or false", value))
+	}
+	return yes
+}
+
+// choice is an option that is one of words, the first where it is not given.
+func (o *options) choice(name string, words ...string) string {
+	value, ok := o.given[name]
+	if !ok {
+		return words[0]
+	}
+	word, ok := chain.ReadString(value)
+	if !ok || !slices.Contains(words, word) {
+		o.wrong(name, fmt.Sprintf("is %.40s: it is one of %s", value, strings.Join(words, ", ")))
+	}
+	return word
+}
+
+// texts is an option that is a list of texts, none of them empty.
+func (o *options) texts(name string) []string {
+	value, ok := o.given[name]
+	if !ok {
+		return nil
+	}
+	var list []*string // a null is nil, and not an empty text
+	if err := json.Unmarshal(value, &list); err != nil || list == nil {
+		o.wrong(name, fmt.Sprintf("is %.40s: it is a list of texts", value))
+		return nil
+	}
+	texts := make([]string, 0, len(list))
+	for i, text := range list {
+		if text == nil || *text == "" {
+			o.wrong(name, fmt.Sprintf("has no text at position %d", i))
+			continue
+		}
+		texts = append(texts, *text)
+	}
+	return texts
+}
+
+// words is an option that is a list of some of known.
+func (o *options) words(name string, known []string) []string {
+	texts := o.texts(name)
+	for _, text := range texts {
+		if !slices.Contains(known, text) {
+			o.wrong(name, fmt.Sprintf("has %.40q: the words are %s", text, strings.Join(known, ", ")))
+		}
+	}
+	return texts
+}
