@@ -118,7 +118,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-var errTooLarge = errors.New("over the limit") //nolint:gochecknoglobals // a sentinel is compared, never changed
+var errTooLarge = errors.New("over the limit")
 
 // readAll reads a body of a size told beforehand into a slice of that size,
 // and any other as it comes.

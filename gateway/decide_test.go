@@ -294,7 +294,7 @@ func TestDecisionsAreRememberedAndFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stream.Body.Close()
+	defer shut(t, stream.Body)
 	lines := bufio.NewScanner(stream.Body)
 	if !lines.Scan() || lines.Text() != ": following decisions" {
 		t.Fatalf("the stream begins with %q", lines.Text())

@@ -175,7 +175,7 @@ func New(options Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.adopt(set); err != nil {
+	if err := g.adopt(context.Background(), set); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -232,7 +232,7 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	err = errors.Join(err, g.drain(mainServer, adminServer))
+	err = errors.Join(err, g.drain(context.WithoutCancel(ctx), mainServer, adminServer))
 	stopWatching()
 	background.Wait()
 	return err
@@ -249,10 +249,10 @@ func served(err error) error {
 
 // drain announces the stop, lets calls in flight end, and ends those that do
 // not within the time (G9). The admin listener answers until the last.
-func (g *Gateway) drain(main, admin *http.Server) error {
+func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.stopping.Store(true)
 	g.history.close()
-	ctx, cancel := context.WithTimeout(context.Background(), g.options.DrainTimeout)
+	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
 	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Duration("drain_timeout", g.options.DrainTimeout))
 	if err := main.Shutdown(ctx); err != nil {

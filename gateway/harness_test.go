@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -104,7 +105,7 @@ func (r *running) do(method, url, body string, edits ...func(*http.Request)) rep
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer shut(r.t, resp.Body)
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		r.t.Fatal(err)
@@ -333,4 +334,12 @@ func listed(t *testing.T, body string) []string {
 		ids = append(ids, d.ID)
 	}
 	return ids
+}
+
+// shut closes what a test has read enough of.
+func shut(t *testing.T, c io.Closer) {
+	t.Helper()
+	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closing: %v", err)
+	}
 }

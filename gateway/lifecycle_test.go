@@ -55,7 +55,7 @@ func TestG9_AStopDoesNotWaitBeyondTheDrainTimeout(t *testing.T) {
 		return chain.Outcome{}, ctx.Err()
 	})})
 	conn := r.dial(posted(preText))
-	defer conn.Close()
+	defer shut(t, conn)
 	<-entered
 	if err := r.stop(); err != nil {
 		t.Errorf("the stop ends with %v", err)
@@ -76,7 +76,7 @@ func TestAStopEndsThoseWhoFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer shut(t, resp.Body)
 	if err := r.stop(); err != nil {
 		t.Errorf("the stop ends with %v", err)
 	}
@@ -121,7 +121,7 @@ InterceptorTimeout is negative: give a positive value`
 
 func TestAnAddressInUseIsSaid(t *testing.T) {
 	taken := listenLoopback(t)
-	defer taken.Close()
+	defer shut(t, taken)
 	for variable, o := range map[string]Options{
 		"HOOKGATE_ADDR":       {Addr: taken.Addr().String(), AdminAddr: "127.0.0.1:0"},
 		"HOOKGATE_ADMIN_ADDR": {Addr: "127.0.0.1:0", AdminAddr: taken.Addr().String()},

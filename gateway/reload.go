@@ -31,7 +31,7 @@ func (g *Gateway) Reload(ctx context.Context) {
 		return
 	}
 	if err == nil {
-		err = g.adopt(set)
+		err = g.adopt(ctx, set)
 	}
 	if err != nil {
 		why := err.Error()
@@ -47,14 +47,14 @@ func (g *Gateway) Reload(ctx context.Context) {
 }
 
 // adopt makes a plan of a set and puts it in force.
-func (g *Gateway) adopt(set *config.Set) error {
+func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	b := &builder{options: &g.options, metrics: g.metrics, set: set, kept: g.lives}
-	next, err := b.build()
+	next, err := b.build() //nolint:contextcheck // what a plan starts outlives the reload
 	if err != nil {
 		return err
 	}
 	for _, w := range set.Warnings {
-		g.log.LogAttrs(context.Background(), slog.LevelWarn, "configuration", slog.String("warning", w.String()))
+		g.log.LogAttrs(ctx, slog.LevelWarn, "configuration", slog.String("warning", w.String()))
 	}
 	for _, l := range next.lives {
 		l.holders.Add(1)

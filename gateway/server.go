@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -157,28 +156,25 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 // into a deny.
 func (g *Gateway) answered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
 		seen := &recorder{ResponseWriter: w}
-		defer func() {
-			fault := recover()
-			if fault != nil {
-				g.met(r.Context(), seen, fault)
-			}
-			g.metrics.Request(chi.RouteContext(r.Context()).RoutePattern(), seen.code(), time.Since(began))
-			if fault != nil && seen.status != http.StatusInternalServerError {
-				panic(http.ErrAbortHandler) // part of another answer was sent: cut it, so that it cannot be read as one
-			}
-		}()
+		defer g.settle(seen, r, time.Now())
 		next.ServeHTTP(seen, r)
 	})
 }
 
-// met logs a panic and denies, if nothing was answered yet.
-func (g *Gateway) met(ctx context.Context, seen *recorder, fault any) {
-	g.log.LogAttrs(ctx, slog.LevelError, "a handler panicked",
-		slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
-	if seen.status == 0 {
-		internalProblem().write(seen)
+// settle is deferred by answered.
+func (g *Gateway) settle(seen *recorder, r *http.Request, began time.Time) {
+	fault := recover()
+	if fault != nil {
+		g.log.LogAttrs(r.Context(), slog.LevelError, "a handler panicked",
+			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
+		if seen.status == 0 {
+			internalProblem().write(seen)
+		}
+	}
+	g.metrics.Request(chi.RouteContext(r.Context()).RoutePattern(), seen.code(), time.Since(began))
+	if fault != nil && seen.status != http.StatusInternalServerError {
+		panic(http.ErrAbortHandler) // part of another answer was sent: cut it, so that it cannot be read as one
 	}
 }
 

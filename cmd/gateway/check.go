@@ -17,12 +17,12 @@ func (p *program) check(_ context.Context, args []string) int {
 	o := p.options(s, nil)
 	code := exitOK
 	if len(args) == 0 {
-		return p.checkOne(o)
+		return p.checkOne(o) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
 	}
 	o.ChainsDir = ""
 	for _, file := range args {
 		o.ConfigFile = file
-		code = max(code, p.checkOne(o))
+		code = max(code, p.checkOne(o)) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
 	}
 	return code
 }

@@ -33,7 +33,7 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	if s.LogLevel <= slog.LevelInfo {
 		o.DecisionLog = lines
 	}
-	g, err := gateway.New(o)
+	g, err := gateway.New(o) //nolint:contextcheck // what it starts lives until it is closed
 	if err != nil {
 		p.complain("gateway: %v\n", err)
 		return exitFailed
