@@ -62,7 +62,7 @@ func missedByReading() []string {
 		"functions and loops whose argument decides what happens",
 		"aliases, functions and settings that are there already",
 		"what is typed into a terminal that is already open, and programs that run others and are not known to (docker exec, make, npm run)",
-		"PowerShell and cmd.exe: what they share with a shell of Unix is read, the rest is not",
+		"PowerShell and cmd.exe: what is not also Bash is denied where it could name what the guard looks for, and what is, is read as Bash",
 	}
 }
 

@@ -263,7 +263,7 @@ func (p pathPattern) matches(place string, how reach) bool {
 		return rooted && p.begins(elements, how)
 	}
 	for i := range elements {
-		if p.begins(elements[i:], how) {
+		if !bareGlob(elements[i]) && p.begins(elements[i:], how) {
 			return true
 		}
 	}
@@ -285,10 +285,14 @@ func (p pathPattern) begins(elements []string, how reach) bool {
 	return true
 }
 
-// nameMatches compares two names, either of which may hold wildcards.
+// nameMatches compares two names, either of which may hold wildcards. Those of
+// a shell leave names that begin with a dot out.
 func nameMatches(pattern, name string) bool {
 	if ok, err := path.Match(pattern, name); ok && err == nil {
 		return true
+	}
+	if strings.HasPrefix(pattern, ".") && strings.IndexAny(name, "*?") == 0 {
+		return false
 	}
 	ok, err := path.Match(name, pattern)
 	return ok && err == nil

@@ -82,7 +82,7 @@ func TestProtectedPaths_SeesWhatCommandsChange(t *testing.T) {
 		`rm -rf .claude/settings.json`, `rm -rf /usr`, `touch ~/.profile`, `truncate -s 0 .codex/config.toml`, `chmod 000 .claude/settings.json`, `chown x /etc/x`, `sed -i s/a/b/ /etc/hosts`,
 		`sed --in-place=.bak -e s/a/b/ .claude/settings.json`, `perl -pi -e s/a/b/ ~/.bashrc`, `dd if=x of=/etc/x`, `curl -o /etc/x http://a`, `wget -O ~/.ssh/x http://a`, `unlink .git/config`,
 		`shred ~/.ssh/id`, `echo > ~/.ss*/x`, `rm ~/.[s]sh/x`, `bash -c 'echo x > /etc/x'`, `echo x > "$(pwd)"/../../../etc/x; echo > /etc/y`, `{ echo x; } > /etc/x`,
-		`> /etc/x`, `tee {a,/etc/x} < b`,
+		`> /etc/x`, `rm -rf .git/*`, `rm -rf ~/.*`, `rm -rf /et?/x`, `rm .git/hook*/*`, `tee {a,/etc/x} < b`,
 		"cd .git && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: hooks/x\n*** End Patch\nEOF", `sudo sh -c 'cat > /etc/x'`,
 	} {
 		if got := said(t, g, call(t, "Bash", shellInput(command))); !strings.Contains(got, " may not be changed: ") {
@@ -93,6 +93,7 @@ func TestProtectedPaths_SeesWhatCommandsChange(t *testing.T) {
 		`cat /etc/hosts`, `cat ~/.bashrc > x`, `cp /etc/hosts x`, `cp ~/.ssh/config .`, `grep x < /etc/passwd`, `ls -la ~/.ssh 2>/dev/null`, `sed s/a/b/ /etc/hosts`, `echo /etc/hosts > x`,
 		`ln -s /etc/hosts x`, `rm x`, `rm -rf node_modules`, `mv a b`, `cp`, `cp x`, `mv`, `cp -t`, `cp "" x`, `tee`, `touch a`, `dd if=/etc/x of=y`, `curl -o x http://a/etc/x`, `curl http://a`,
 		`rsync -e ssh a h:b`, `chmod +x a`, `perl -e 1 /etc/x`, `echo x > "$F"`, `rm "$X"`, `git commit -m 'x > /etc/y'`, `rm -rf .github/workflows`, `install -d x`, ``,
+		`rm -rf /tmp/*`, `rm -rf build/*`, `rm -rf ./*.log`, `rm -rf *`, `rm -rf "${B:-build}"/*`, `mv * x`, `mv dist/* .`,
 		`go test ./... 2>&1 | tail`, `a >/dev/null 2>&1`, `a > /dev/null; echo 'it`,
 	} {
 		if got := said(t, g, call(t, "Bash", shellInput(command))); got != "" {
