@@ -295,6 +295,11 @@ func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
 }
 
 func (b *builder) guard(h *config.Hook) (binding, error) {
+	// At an event about which it has nothing to say a guard would allow
+	// everything, and look as if it guarded.
+	if d, ok := guard.Describe(h.Use.Guard); ok && !slices.Contains(d.Events, h.Event) {
+		return nil, h.Mistake("event", fmt.Sprintf("guard %q has nothing to say at %s, only at %v", h.Use.Guard, h.Event, d.Events))
+	}
 	g, err := guard.New(guard.Options{Use: h.Use.Guard, Name: h.Name, With: h.Use.With})
 	if err != nil {
 		return nil, h.Mistake("with", err.Error())

@@ -46,10 +46,16 @@ func TestG3_ABadFileAtStartIsFatalAndSaysWhy(t *testing.T) {
 }
 
 func TestG3_AMistakeThatOnlyTheBuilderFindsIsOneOfItsEntry(t *testing.T) {
-	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - name: a\n    use: secrets\n    with: {nonsense: 1}\n"})
-	_, err := New(Options{ConfigFile: dir + "/hooks.yaml"})
-	if err == nil || !strings.Contains(err.Error(), "hooks.yaml:3") || !strings.Contains(err.Error(), "nonsense") {
-		t.Errorf("the error is %v", err)
+	for entry, want := range map[string]string{
+		"use: secrets, with: {nonsense: 1}":                      "nonsense",
+		"use: destructive-shell, event: post_tool_use":           `guard "destructive-shell" has nothing to say at post_tool_use, only at [pre_tool_use]`,
+		`url: "http://127.0.0.1:1/", headers: {Host: elsewhere}`: "Host",
+	} {
+		dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: a, " + entry + "}\n"})
+		_, err := New(Options{ConfigFile: dir + "/hooks.yaml"})
+		if err == nil || !strings.Contains(err.Error(), "hooks.yaml:3") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v", entry, err)
+		}
 	}
 }
 
