@@ -298,7 +298,16 @@ func TestAnAgentThatStopsWaitingHasNoPermission(t *testing.T) {
 	if said := <-got; said.err == nil || said.err.Error() != `request "1" was not answered: the user pressed stop` || said.answer.Behavior != Deny {
 		t.Errorf("%+v", said)
 	}
-	b.say(t, `{"type":"permission_response","request_id":"1","behavior":"allow"}`) // nobody waits for it
+	// Nobody waits for it, and however often it comes it holds nobody up.
+	for range 3 {
+		b.say(t, `{"type":"permission_response","request_id":"1","behavior":"allow"}`)
+	}
+	next := ask1(t.Context(), a, bash(""))
+	b.line(t)
+	b.say(t, `{"type":"permission_response","request_id":"2","behavior":"deny"}`)
+	if said := <-next; said.err != nil || said.answer.Behavior != Deny {
+		t.Errorf("the next request got %+v", said)
+	}
 }
 
 func TestAnAgentCannotAskWhatTheWireRefuses(t *testing.T) {
