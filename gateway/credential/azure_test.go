@@ -163,6 +163,16 @@ func TestA1_WithoutATokenOfEntraTheErrorSaysWhatHappened(t *testing.T) {
 			t.Errorf("authorized with %q, error %v", got, err)
 		}
 	})
+	t.Run("a platform that azidentity serves only over a transport of its own", func(t *testing.T) {
+		azureNowhere(t)
+		t.Setenv("IDENTITY_ENDPOINT", "https://127.0.0.1:1/")
+		t.Setenv("IDENTITY_HEADER", "canary")
+		t.Setenv("IDENTITY_SERVER_THUMBPRINT", "canary")
+		token, _ := newAzure(t, "")
+		if got, err := authorized(t, token); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("authorized with %q, error %v", got, err)
+		}
+	})
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   string

@@ -272,12 +272,29 @@ func TestAProxyIsAskedAboutOthersButNotAboutThisMachine(t *testing.T) {
 		t.Errorf("authorized with %q: %v; the proxy was asked about %v", got, err, about)
 	}
 	for host, near := range map[string]bool{
-		"localhost": true, "127.0.0.1": true, "::1": true, "::ffff:127.0.0.1": true, "169.254.169.254": true, "fe80::1": true,
+		"localhost": true, "127.0.0.1": true, "::1": true, "::ffff:127.0.0.1": true, "169.254.169.254": true, "fe80::1": true, "fd00:ec2::254": true,
 		"idp.test": false, "10.0.0.1": false, "": false,
 	} {
 		if got := isNear(host); got != near {
 			t.Errorf("%q is near: %v", host, got)
 		}
+	}
+	refusing := newStub(t, func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 407 canary\r\nContent-Length: 0\r\n\r\n")
+	})
+	through, err = url.Parse(refusing.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure, err := NewOAuth2(OAuth2Options{
+		TokenURL: "https://idp.test/token", ClientID: "id", ClientSecret: "secret", Proxy: http.ProxyURL(through),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refusal = "oauth2: no token: POST https://idp.test/token: the proxy answered with status 407"
+	if got, err := authorized(t, secure); err == nil || err.Error() != refusal {
+		t.Errorf("authorized with %q, error %v, want %s", got, err, refusal)
 	}
 	near := newStub(t, answers(http.StatusOK, `{"access_token":"y"}`))
 	direct, err := NewOAuth2(OAuth2Options{

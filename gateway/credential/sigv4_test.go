@@ -116,8 +116,9 @@ func canonicalPath(u *url.URL) string {
 	return "/"
 }
 
+// canonicalQuery sorts by name and then by value, both as they are encoded.
 func canonicalQuery(raw string) string {
-	var pairs []string
+	var pairs [][]string
 	for pair := range strings.SplitSeq(raw, "&") {
 		if pair == "" {
 			continue
@@ -125,10 +126,14 @@ func canonicalQuery(raw string) string {
 		name, value, _ := strings.Cut(pair, "=")
 		n, _ := url.QueryUnescape(name)
 		v, _ := url.QueryUnescape(value)
-		pairs = append(pairs, uriEncode(n, "")+"="+uriEncode(v, ""))
+		pairs = append(pairs, []string{uriEncode(n, ""), uriEncode(v, "")})
 	}
-	slices.Sort(pairs)
-	return strings.Join(pairs, "&")
+	slices.SortFunc(pairs, slices.Compare)
+	sorted := make([]string, 0, len(pairs))
+	for _, pair := range pairs {
+		sorted = append(sorted, pair[0]+"="+pair[1])
+	}
+	return strings.Join(sorted, "&")
 }
 
 func canonicalHeaders(r *http.Request, names []string) string {

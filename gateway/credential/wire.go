@@ -2,8 +2,8 @@ package credential
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -35,9 +35,19 @@ func (p proxy) configure(t *http.Transport) {
 			return p(r)
 		}
 	}
+	t.OnProxyConnectResponse = proxyAnswered
 	t.TLSHandshakeTimeout = dialPatience
 	t.MaxResponseHeaderBytes = 64 << 10
 	t.DisableKeepAlives = true
+}
+
+// proxyAnswered says of a tunnel that was refused no more than its status: a
+// proxy may answer with what it was sent.
+func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
+	if response.StatusCode != http.StatusOK {
+		return plain(fmt.Sprintf("the proxy answered with status %d", response.StatusCode))
+	}
+	return nil
 }
 
 const dialPatience = 5 * time.Second
@@ -45,8 +55,11 @@ const dialPatience = 5 * time.Second
 // isNear reports whether a host is this machine or a metadata service of its
 // platform, which no proxy reaches and which must not learn what is sent there.
 func isNear(host string) bool {
+	if host == "localhost" || strings.HasPrefix(host, "fd00:ec2:") { // what EC2 calls its services in IPv6
+		return true
+	}
 	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && (addr.Unmap().IsLoopback() || addr.Unmap().IsLinkLocalUnicast())
+	return err == nil && (addr.Unmap().IsLoopback() || addr.Unmap().IsLinkLocalUnicast())
 }
 
 // wire carries the requests of one attempt, bounds what they bring back, and
@@ -186,13 +199,7 @@ func safeText(err error) string {
 	if e, ok := errors.AsType[*net.OpError](err); ok {
 		return e.Error()
 	}
-	if e, ok := errors.AsType[*net.DNSError](err); ok {
-		return e.Error()
-	}
 	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return e.Error()
-	}
-	if e, ok := errors.AsType[x509.HostnameError](err); ok {
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
