@@ -112,7 +112,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	if !isLoopback(o.Addr) && !o.AllowAnonymous {
+	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
+		errs = append(errs, fmt.Errorf("the address %q of the main listener is not HOST:PORT, like 127.0.0.1:8080", o.Addr))
+	} else if !isLoopback(o.Addr) && !o.AllowAnonymous {
 		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not authenticated; listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
 	}
 	return o, errors.Join(errs...)
@@ -131,7 +133,7 @@ func or[T comparable](value, fallback T) T {
 type Gateway struct {
 	options Options
 	log     *slog.Logger
-	callers callers
+	callers *callers
 	metrics *metrics.Metrics
 	scrapes http.Handler
 	history *history
@@ -146,7 +148,9 @@ type Gateway struct {
 	reloading sync.Mutex // held by whoever changes what follows
 	set       *config.Set
 	lives     map[identity]*live
-	retiring  sync.WaitGroup // plans whose last requests are not gone yet
+	retiring  sync.WaitGroup // a plan for each of which somebody is not gone yet
+	waitingMu sync.Mutex
+	waiting   map[*plan]struct{} // those plans
 }
 
 // New returns a gateway with its configuration in force, or every reason why
@@ -169,7 +173,10 @@ func New(options Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
-		callers: callers{hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, patience: o.BodyTimeout},
+		callers: &callers{
+			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
+		},
+		waiting: map[*plan]struct{}{},
 	}
 	set, err := loadFiles(o)
 	if err != nil {
@@ -274,5 +281,6 @@ func (g *Gateway) Close() {
 		g.retire(before, g.lives)
 		g.lives = nil
 	}
+	g.stopShadows()
 	g.retiring.Wait()
 }
