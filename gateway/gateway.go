@@ -261,7 +261,7 @@ func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.history.close()
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
-	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Duration("drain_timeout", g.options.DrainTimeout))
+	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.String("drain_timeout", g.options.DrainTimeout.String()))
 	if err := main.Shutdown(ctx); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelWarn, "calls in flight were cut off at the drain timeout", slog.Int64("requests", g.flying.Load()))
 		if err := main.Close(); err != nil {
