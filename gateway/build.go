@@ -258,7 +258,7 @@ func (b *builder) command(h *config.Hook) (binding, error) {
 	if c.Processes == 0 || b.dry {
 		return settled(h, "command")(transport.NewCommand(o))
 	}
-	return settled(h, "worker")(transport.NewWorker(transport.WorkerOptions{Command: o, Processes: c.Processes}))
+	return settled(h, "worker")(transport.NewWorker(transport.WorkerOptions{Command: o, Processes: c.Processes, Patience: h.Timeout}))
 }
 
 // environment is what a program finds: what every program finds, and over it

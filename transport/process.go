@@ -304,17 +304,20 @@ func (p *process) end() {
 // of its group may hold the pipe still.
 func (p *process) interrupt() {
 	p.end()
-	over := time.Unix(1, 0)
-	_ = p.in.SetWriteDeadline(over) // a pipe has deadlines
-	_ = p.out.SetReadDeadline(over)
+	_ = p.in.SetWriteDeadline(longAgo()) // a pipe has deadlines
+	_ = p.out.SetReadDeadline(longAgo())
 }
+
+// longAgo as a deadline ends whatever waits. The zero time would mean none.
+func longAgo() time.Time { return time.Unix(1, 0) }
 
 // abandon clears up after a leader that has exited. What it wrote can be read
 // still; who waits for more of it learns in a moment that there is none, even
 // if a daemon holds the pipe.
 func (p *process) abandon() {
 	p.end()
-	_ = p.out.SetReadDeadline(time.Now().Add(settleWithin)) // a pipe has deadlines
+	_ = p.in.SetWriteDeadline(longAgo()) // a pipe has deadlines
+	_ = p.out.SetReadDeadline(time.Now().Add(settleWithin))
 }
 
 // reap follows the leader to its end.

@@ -19,6 +19,9 @@ type WorkerOptions struct {
 	Command CommandOptions
 	// Processes is how many are kept running; it must be positive.
 	Processes int
+	// Patience is how long a process may take over one question, also where
+	// its caller gives up earlier. Zero means 5 s.
+	Patience time.Duration
 	// Backoff is how long a process that failed is left down.
 	Backoff Backoff
 }
@@ -62,10 +65,15 @@ func (b Backoff) withDefaults() (Backoff, error) {
 // call at a time for each process.
 //
 // Nothing but the order ties an answer to its question. A process that has
-// once been out of step is therefore never asked again.
+// once been out of step is therefore never asked again. One whose caller gave
+// up, by hanging up or because its time was short, is in step once it has
+// answered all the same: until then it is asked nothing else, and that answer
+// is thrown away. Were it killed instead, a few impatient callers could keep
+// every process of everybody from ever being up.
 type Worker struct {
 	program     *program
 	maxResponse int64
+	patience    time.Duration
 	backoff     Backoff
 	calls       limit
 	gate        gate
@@ -84,6 +92,12 @@ func NewWorker(o WorkerOptions) (*Worker, error) {
 	if o.Processes < 1 {
 		errs = append(errs, fmt.Errorf("worker: processes %d is not positive", o.Processes))
 	}
+	switch {
+	case o.Patience < 0:
+		errs = append(errs, fmt.Errorf("worker: patience %v is negative", o.Patience))
+	case o.Patience == 0:
+		o.Patience = 5 * time.Second
+	}
 	backoff, err := o.Backoff.withDefaults()
 	errs = append(errs, err)
 	response, inFlight, err := o.Command.limits(64 * o.Processes)
@@ -94,7 +108,7 @@ func NewWorker(o WorkerOptions) (*Worker, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w := &Worker{
-		program: program, maxResponse: response, backoff: backoff,
+		program: program, maxResponse: response, patience: o.Patience, backoff: backoff,
 		calls: limit{max: int64(inFlight)}, pool: newPool(o.Processes), stop: stop,
 	}
 	for seat := range o.Processes {
@@ -130,9 +144,6 @@ func (w *Worker) keep(ctx context.Context, seat int) {
 		if end.answered {
 			failures = 0
 		}
-		if end.blameless {
-			continue // so nobody is kept waiting
-		}
 		failures++
 		pause := w.backoff.after(failures)
 		end.again = time.Now().Add(pause)
@@ -160,6 +171,7 @@ func (w *Worker) live(ctx context.Context) fall {
 	case <-running.exited:
 	case <-ctx.Done():
 		p.part()
+		p.interrupt() // whoever still hears it
 		w.pool.retire(p)
 		return fall{}
 	}
@@ -185,10 +197,23 @@ func (w *Worker) Ask(ctx context.Context, call chain.Call) chain.Answer {
 		if failure != nil {
 			return chain.Answer{Failure: failure}
 		}
-		answer, asked := p.ask(ctx, call, w.maxResponse)
-		w.pool.giveBack(p)
+		answer, asked := p.ask(ctx, call, w.maxResponse, w.patience)
+		w.leave(p)
 		if asked {
 			return answer
 		}
 	}
+}
+
+// leave gives a process back after a call: at once, or in the background once
+// it owes nothing any more.
+func (w *Worker) leave(p *workerProcess) {
+	if p.owed == nil {
+		w.pool.giveBack(p)
+		return
+	}
+	go func() {
+		p.settleUp(w.maxResponse)
+		w.pool.giveBack(p)
+	}()
 }

@@ -143,7 +143,7 @@ func TestAProcessOutOfStepFailsItsCallAndIsReplaced(t *testing.T) {
 		steps []string
 		want  chain.Answer
 	}{
-		"dies":                        {[]string{"grumble:no memory\n", "exit:1"}, chain.Fail(chain.Worker, "worker exited with status 1: no memory", "")},
+		"dies":                        {[]string{"grumble:no memory\n", "exit:1"}, chain.Fail(chain.Worker, "worker exited with status 1", "stderr: no memory")},
 		"exits in peace":              {[]string{"exit:0"}, chain.Fail(chain.Worker, "worker exited with status 0", "")},
 		"is killed":                   {[]string{"signal:9"}, chain.Fail(chain.Worker, "worker was ended by signal killed", "")},
 		"dies in mid answer":          {[]string{sayAllow, "exit:0"}, chain.Fail(chain.Worker, "worker exited with status 0", "")},
@@ -251,7 +251,10 @@ func TestT2_AnOverrunFailsItsCallAndNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, dir := obedient(t), t.TempDir()
+			dir := t.TempDir()
+			w := newWorker(t, WorkerOptions{
+				Processes: 1, Patience: 100 * time.Millisecond, Backoff: Backoff{Min: 1, Max: 1}, Command: CommandOptions{Argv: self(t, "obey")},
+			})
 			first := pid(t, w)
 			c := told(t, append(steps, "await:"+dir+"/too late", sayAllowLine)...)
 			c.Allowed = 100 * time.Millisecond
@@ -285,34 +288,184 @@ func TestT2_AProcessThatDoesNotReadCannotHoldTheCall(t *testing.T) {
 // never is a backoff after which no test asks again.
 func never() Backoff { return Backoff{Min: time.Hour, Max: time.Hour} }
 
-func TestT5_ACallerThatHangsUpEndsTheProcessWithoutBlame(t *testing.T) {
-	t.Parallel()
-	mark := t.TempDir() + "/mark"
-	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey")}})
-	ctx, hangUp := context.WithCancel(t.Context())
-	returned := make(chan struct{})
-	go func() {
-		defer close(returned)
-		w.Ask(ctx, told(t, "mark:"+mark, "wait"))
-	}()
-	first := marked(t, mark)
-	hangUp()
-	<-returned
-	if second := pid(t, w); second == first {
-		t.Error("the process was asked again")
+// givesUp are the ways in which a call ends before its answer, none of them
+// the process's fault. Each returns once the worker's only process was asked
+// and the call has given up.
+func givesUp() map[string]func(t *testing.T, w *Worker, c chain.Call) {
+	short := func(late chain.Cause) func(*testing.T, *Worker, chain.Call) {
+		return func(t *testing.T, w *Worker, c chain.Call) {
+			t.Helper()
+			eventually(t, "the process is up", func() bool { return w.Status().Workers.Alive == 1 })
+			// However slow the machine is, at some point there is time enough
+			// to ask.
+			c.Late = late
+			for c.Allowed = 50 * time.Millisecond; !busy(w); c.Allowed *= 2 {
+				c.Deadline = time.Now().Add(c.Allowed)
+				same(t, c.Expired(""), w.Ask(t.Context(), c))
+			}
+		}
+	}
+	return map[string]func(*testing.T, *Worker, chain.Call){
+		"its chain had less time":       short(chain.Budget),
+		"it had waited for its process": short(chain.Timeout),
+		"its caller hung up": func(t *testing.T, w *Worker, c chain.Call) {
+			t.Helper()
+			eventually(t, "the process is up", func() bool { return w.Status().Workers.Alive == 1 })
+			for wait := 50 * time.Millisecond; !busy(w); wait *= 2 {
+				ctx, hangUp := context.WithTimeout(t.Context(), wait)
+				w.Ask(ctx, c)
+				hangUp()
+			}
+		},
 	}
 }
 
-func TestAChainThatRanOutOfTimeIsNotAProcessToBlame(t *testing.T) {
+// busy says that no process is free.
+func busy(w *Worker) bool {
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
+	return len(w.pool.idle) == 0
+}
+
+func TestT5_AnAnswerThatNobodyWaitsForIsThrownAway(t *testing.T) {
 	t.Parallel()
-	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey")}})
-	first := pid(t, w)
-	c := told(t, "wait")
-	c.Allowed, c.Late = 100*time.Millisecond, chain.Budget
-	c.Deadline = time.Now().Add(c.Allowed)
+	for name, giveUp := range givesUp() {
+		for kind, c := range map[string]struct{ before, steps []string }{
+			"of which nothing had come":         {nil, []string{"await:GO", `say:{"decision":"deny","reason":"stale"}` + "\n"}},
+			"of which a part had come":          {nil, []string{`say:{"decision":"deny",`, "await:GO", `say:"reason":"stale"}` + "\n"}},
+			"to a question that was half asked": {[]string{"await:GO"}, []string{`say:{"decision":"deny","reason":"stale","pad":"` + strings.Repeat("x", 512<<10) + "\"}\n"}},
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				goOn := t.TempDir() + "/go on"
+				for _, steps := range [][]string{c.before, c.steps} {
+					for n := range steps {
+						steps[n] = strings.ReplaceAll(steps[n], "GO", goOn)
+					}
+				}
+				w := newWorker(t, WorkerOptions{
+					Processes: 1, Patience: plenty, Backoff: never(), Command: CommandOptions{Argv: self(t, append(c.before, "obey")...)},
+				})
+				giveUp(t, w, told(t, c.steps...))
+				// Another call waits for the process, and gets its own answer.
+				next := make(chan chain.Answer, 1)
+				go func() { next <- w.Ask(t.Context(), told(t, `say:{"decision":"deny","reason":"fresh"}`+"\n")) }()
+				eventually(t, "it waits", func() bool {
+					w.pool.mu.Lock()
+					defer w.pool.mu.Unlock()
+					return len(w.pool.waiting) == 1
+				})
+				(&performer{}).step("mark", goOn)
+				same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "fresh"}}, <-next)
+				if diff := cmp.Diff(&WorkerStatus{Processes: 1, Alive: 1}, w.Status().Workers); diff != "" {
+					t.Errorf("workers (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestImpatientCallersStarveNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, WorkerOptions{Processes: 2, Patience: plenty, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey")}})
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 25 {
+				c := told(t, `say:{"decision":"deny","reason":"impatient"}`+"\n")
+				c.Allowed, c.Late = time.Millisecond, chain.Budget
+				c.Deadline = time.Now().Add(c.Allowed)
+				if a := w.Ask(t.Context(), c); a.Failure != nil && a.Failure.Cause != chain.Budget {
+					t.Errorf("failure %+v", a.Failure)
+				}
+			}
+		})
+	}
+	for n := range 25 {
+		reason := fmt.Sprint("answer ", n)
+		same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}},
+			w.Ask(t.Context(), told(t, `say:{"decision":"deny","reason":"`+reason+"\"}\n")))
+	}
+	all.Wait()
+	if got := w.Status().Workers.Restarts; got != 0 {
+		t.Errorf("%d restarts", got)
+	}
+}
+
+func TestACallWithoutTimeIsNotPutToAProcess(t *testing.T) {
+	t.Parallel()
+	w, mark := obedient(t), t.TempDir()+"/mark"
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine))) // it is up
+	c := told(t, "mark:"+mark, sayAllowLine)
+	c.Deadline, c.Allowed = time.Now(), 0
 	same(t, c.Expired(""), w.Ask(t.Context(), c))
-	if second := pid(t, w); second == first {
-		t.Error("the process was asked again")
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
+	if exists(mark) {
+		t.Error("it was asked")
+	}
+}
+
+func TestWhatAProcessDoesWithAnAnswerThatNobodyWaitsForCountsAsInAnyCall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps []string
+		text  string
+	}{
+		"does not answer":    {[]string{"wait"}, "the last one timed out after 500 ms"},
+		"never ends":         {[]string{sayAllow, "wait"}, "the last one timed out after 500 ms"},
+		"answers twice":      {[]string{"await:GO", sayAllowLine + sayAllowLine}, "the last one wrote more than its answer"},
+		"answers too much":   {[]string{"await:GO", "endless:x"}, "the last one answered with more than 1024 bytes"},
+		"answers nonsense":   {[]string{"await:GO", "say:x\n"}, "the last one did not answer with one decision object a line"},
+		"dies":               {[]string{"await:GO", "exit:1"}, "the last one exited with status 1"},
+		"closes its stdout":  {[]string{"await:GO", "close:1", "wait"}, "the last one closed its stdin or stdout"},
+		"dies, and a daemon": {[]string{"daemon:01,MARK", "await:GO", "exit:1"}, "the last one exited with status 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			goOn, mark := t.TempDir()+"/go on", t.TempDir()+"/mark"
+			for n := range c.steps {
+				c.steps[n] = strings.NewReplacer("GO", goOn, "MARK", mark).Replace(c.steps[n])
+			}
+			patience := plenty
+			if strings.Contains(c.text, "500 ms") {
+				patience = 500 * time.Millisecond
+			}
+			w := newWorker(t, WorkerOptions{
+				Processes: 1, Patience: patience, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey"), MaxResponseBytes: 1024},
+			})
+			givesUp()["its chain had less time"](t, w, told(t, c.steps...))
+			(&performer{}).step("mark", goOn)
+			began := time.Now()
+			f := w.Ask(t.Context(), plain(t)).Failure
+			soon(t, began)
+			text, _, _ := strings.Cut(f.Text, "; it is started again in ")
+			if f.Cause != chain.Worker || text != "has no running process, because "+c.text {
+				t.Errorf("failure %+v", f)
+			}
+			if exists(mark) {
+				_ = syscall.Kill(marked(t, mark), syscall.SIGKILL)
+			}
+		})
+	}
+}
+
+func TestT7_CloseDoesNotWaitForAnAnswerThatNobodyWaitsFor(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string][]string{
+		"which does not come":        {"obey"},
+		"whose question is not read": {"wait"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorker(t, WorkerOptions{Processes: 1, Patience: time.Hour, Command: CommandOptions{Argv: self(t, steps...)}})
+			givesUp()["its chain had less time"](t, w, told(t, "wait", strings.Repeat("x", 1<<20)))
+			began := time.Now()
+			w.Close()
+			soon(t, began)
+			if got := w.Status().Workers.Alive; got != 0 {
+				t.Errorf("%d processes run", got)
+			}
+		})
 	}
 }
 
@@ -370,7 +523,20 @@ func TestAnAnswerEndsARunOfFailures(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidInOneCallIsNotTextInAnother(t *testing.T) {
+func TestWhatAProcessSaysLateIsNotTextInAnotherCall(t *testing.T) {
+	t.Parallel()
+	w, goOn := obedient(t), t.TempDir()+"/go on"
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine, "await:"+goOn, "grumble:password")))
+	other := make(chan chain.Answer)
+	go func() { other <- w.Ask(t.Context(), told(t, "exit:1")) }()
+	eventually(t, "the other call has the process", func() bool { return busy(w) })
+	(&performer{}).step("mark", goOn)
+	if f := (<-other).Failure; f == nil || f.Cause != chain.Worker || f.Text != "worker exited with status 1" {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+func TestWhatWasSaidInOneCallIsNoDetailOfTheNext(t *testing.T) {
 	t.Parallel()
 	w, mark := obedient(t), t.TempDir()+"/mark"
 	p := w.pool
@@ -381,7 +547,7 @@ func TestWhatWasSaidInOneCallIsNotTextInAnother(t *testing.T) {
 		defer p.mu.Unlock()
 		return p.idle[0].stderr.String() == "password"
 	})
-	same(t, chain.Fail(chain.Worker, "worker exited with status 1: oh", ""), w.Ask(t.Context(), told(t, "grumble:oh", "exit:1")))
+	same(t, chain.Fail(chain.Worker, "worker exited with status 1", "stderr: oh"), w.Ask(t.Context(), told(t, "grumble:oh", "exit:1")))
 }
 
 func TestT6_TheBoundHoldsForThoseThatWaitToo(t *testing.T) {
@@ -438,10 +604,12 @@ func TestT7_CloseDoesNotWaitForABackoff(t *testing.T) {
 
 func TestOptionsThatAreNoWorkerAreRefusedWithEveryReason(t *testing.T) {
 	_, err := NewWorker(WorkerOptions{
-		Backoff: Backoff{Min: time.Second, Max: time.Millisecond},
-		Command: CommandOptions{MaxInFlight: -1},
+		Patience: -time.Second,
+		Backoff:  Backoff{Min: time.Second, Max: time.Millisecond},
+		Command:  CommandOptions{MaxInFlight: -1},
 	})
 	const want = "worker: processes 0 is not positive\n" +
+		"worker: patience -1s is negative\n" +
 		"worker: backoff from 1s to 1ms is no range of positive times\n" +
 		"command: max in flight -1 is negative\n" +
 		"command: argv names no program"

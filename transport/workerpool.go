@@ -34,9 +34,8 @@ type turn struct {
 // fall is how a process ended.
 type fall struct {
 	cause       chain.Cause
-	why, detail string // why is a clause of its own
-	answered    bool   // at least once
-	blameless   bool
+	why, detail string    // why is a clause of its own
+	answered    bool      // at least once
 	again       time.Time // when the next one is started
 }
 

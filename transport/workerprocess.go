@@ -23,17 +23,26 @@ const (
 
 // workerProcess is one process of a worker. Whoever took it from the pool has
 // it alone.
+//
+// What it writes to stderr never gets into a failure's text, which reaches a
+// model: nothing says whether it belongs to this call or, written late, to that
+// of another caller.
 type workerProcess struct {
 	*process
+	// What an exchange that was cut short takes up again.
 	question []byte
-	answer   []byte
+	unsent   []byte // of the question
+	answer   []byte // as far as it has come
+
+	// owed is the call that was given up before its answer came; nil where the
+	// process is in step.
+	owed *chain.Call
 
 	// What the exchanges showed of it.
-	answered  bool
-	spoilt    bool   // it is out of step, or cannot be known to be in step
-	blameless bool   // it is spoilt, but by the caller's impatience
-	why       string // it is spoilt; empty where its exit says it
-	detail    string
+	answered bool
+	spoilt   bool   // it is out of step, or cannot be known to be in step
+	why      string // it is spoilt; empty where its exit says it
+	detail   string
 
 	// The pool's, under its lock.
 	taken, retired bool
@@ -46,14 +55,24 @@ func newWorkerProcess(running *process) *workerProcess {
 
 // ask writes one question and reads one answer. It says whether the question
 // was asked: a process that died beforehand can have heard nothing of it.
-func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64) (answer chain.Answer, asked bool) {
-	p.stderr.reset()                         // what it said in another call is nobody's business in this one
-	_ = p.in.SetWriteDeadline(call.Deadline) // a pipe has deadlines
-	_ = p.out.SetReadDeadline(call.Deadline)
-	stop := context.AfterFunc(ctx, p.interrupt)
+//
+// A caller that has no time left says nothing about the process, which has its
+// own: patience, from now on. What it then owes is for [workerProcess.settleUp].
+func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, patience time.Duration) (answer chain.Answer, asked bool) {
+	p.stderr.reset() // what it said in another call is no detail of this one
+	due := time.Now().Add(patience)
+	p.grant(call.Deadline)
+	given := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(given)
+		p.grant(longAgo())
+	})
 	defer func() {
-		if !stop() { // it is being interrupted, and may be so at any later moment
-			p.spoilt, p.blameless = true, true
+		if !stop() {
+			<-given // or it would cut short what comes after
+		}
+		if p.owed != nil {
+			p.grant(due)
 		}
 	}()
 
@@ -63,23 +82,58 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64) (
 	case errors.Is(err, io.EOF), isClosed(p.exited):
 		p.spoilt = true
 		return chain.Answer{}, false
+	case errors.Is(err, os.ErrDeadlineExceeded): // before anything was asked
+		return call.Expired(""), true
 	case err != nil:
-		return p.lost(call, err), true
+		return p.lost(call), true
 	}
 	p.question = append(append(p.question[:0], call.Request.Line()...), '\n')
-	_, err := p.in.Write(p.question)
-	p.question = keepSmall(p.question)
-	if err != nil {
-		return p.lost(call, err), true
+	p.unsent, p.answer = p.question, p.answer[:0]
+	answer, ended := p.hear(call, limit)
+	if !ended {
+		owed := call
+		owed.Deadline, owed.Allowed, owed.Late = due, patience, chain.Timeout
+		p.owed = &owed
+		return call.Expired(p.stderr.detail()), true
 	}
-	line, more, err := p.readLine(limit)
+	return answer, true
+}
+
+// grant says until when the process may be written to and read from.
+func (p *workerProcess) grant(until time.Time) {
+	_ = p.in.SetWriteDeadline(until) // a pipe has deadlines
+	_ = p.out.SetReadDeadline(until)
+	if isClosed(p.exited) {
+		p.abandon() // once more, since that grants less
+	}
+}
+
+// settleUp hears the answer that nobody waits for any longer, so that it is
+// taken for nobody else's. A process that does not give it in its own time, or
+// gives more, has failed as in any call.
+func (p *workerProcess) settleUp(limit int64) {
+	owed := *p.owed
+	p.owed = nil
+	if _, ended := p.hear(owed, limit); !ended {
+		failure := owed.Expired("").Failure
+		p.spoil(failure.Text, p.stderr.detail())
+	}
+}
+
+// hear writes the rest of the question and reads the rest of the answer. It
+// says whether that came to an end: not where the time that was granted ran
+// out. Then it can be called again.
+func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer, ended bool) {
+	line, more, err := p.exchange(limit)
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && !isClosed(p.exited):
+		return chain.Answer{}, false
 	case errors.Is(err, errOversize):
 		answer = oversize(limit, p.lastWords(call.Deadline))
 		p.spoil(answer.Failure.Text, answer.Failure.Detail)
 		return answer, true
 	case err != nil:
-		return p.lost(call, err), true
+		return p.lost(call), true
 	case more:
 		return p.unruly(call, "wrote more than its answer"), true
 	}
@@ -87,7 +141,7 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64) (
 	// The line's bytes are written over by the next one.
 	answer.Outcome.Input = bytes.Clone(answer.Outcome.Input)
 	answer.Outcome.Output = bytes.Clone(answer.Outcome.Output)
-	p.answer = keepSmall(p.answer)
+	p.question, p.unsent, p.answer = keepSmall(p.question), nil, keepSmall(p.answer)
 	// An unknown decision is still one line of the right form. Any other
 	// failure says that the next line is no better.
 	if f := answer.Failure; f != nil && f.Cause != chain.WrongDecision {
@@ -99,10 +153,21 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64) (
 	return answer, true
 }
 
-// readLine reads until the first line break and says whether something came
-// behind it.
+// exchange sends what is unsent and reads until the first line break. It says
+// whether something came behind that.
+func (p *workerProcess) exchange(limit int64) (line []byte, more bool, err error) {
+	if len(p.unsent) > 0 {
+		n, err := p.in.Write(p.unsent)
+		p.unsent = p.unsent[n:]
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return p.readLine(limit)
+}
+
+// readLine adds to the answer until the first line break.
 func (p *workerProcess) readLine(limit int64) (line []byte, more bool, err error) {
-	p.answer = p.answer[:0]
 	for {
 		if len(p.answer) == cap(p.answer) {
 			p.answer = slices.Grow(p.answer, max(4<<10, len(p.answer)))
@@ -149,17 +214,9 @@ func (p *workerProcess) unruly(call chain.Call, how string) chain.Answer {
 	return chain.Fail(chain.Worker, "worker "+how, p.detail)
 }
 
-// lost is the failure of an exchange that came to no end.
-func (p *workerProcess) lost(call chain.Call, err error) chain.Answer {
-	if errors.Is(err, os.ErrDeadlineExceeded) && !isClosed(p.exited) {
-		a := call.Expired(p.stderr.detail())
-		p.spoil(a.Failure.Text, a.Failure.Detail)
-		// Where the chain ran out of time it had less than it was promised.
-		p.blameless = call.Late == chain.Budget
-		return a
-	}
-	// As a rule a pipe breaks because the process exits, and how it did is
-	// known in a moment.
+// lost is the failure of an exchange that broke. As a rule a pipe breaks
+// because the process exits, and how it did is known in a moment.
+func (p *workerProcess) lost(call chain.Call) chain.Answer {
 	p.spoilt = true
 	moment := min(settleWithin, time.Until(call.Deadline))
 	if !closedWithin(p.exited, moment) {
@@ -169,15 +226,14 @@ func (p *workerProcess) lost(call chain.Call, err error) chain.Answer {
 	<-p.gone
 	p.settle(call.Deadline)
 	_, how := p.fate()
-	return chain.Fail(chain.Worker, "worker "+p.stderr.after(how), "")
+	return chain.Fail(chain.Worker, "worker "+how, p.stderr.detail())
 }
 
 // fall is how the process ended, once it is gone.
 func (p *workerProcess) fall() fall {
-	f := fall{cause: chain.Worker, why: "the last one " + p.why, detail: p.detail, answered: p.answered, blameless: p.blameless}
+	f := fall{cause: chain.Worker, why: "the last one " + p.why, detail: p.detail, answered: p.answered}
 	if p.why == "" {
 		_, how := p.fate()
-		// What it wrote to stderr may belong to another caller's call.
 		f.why, f.detail = "the last one "+how, p.stderr.detail()
 	}
 	return f
