@@ -36,11 +36,6 @@ const (
 	BreakerOpen
 )
 
-// BreakerStates returns every state.
-func BreakerStates() []BreakerState {
-	return []BreakerState{BreakerClosed, BreakerHalfOpen, BreakerOpen}
-}
-
 // String returns the state as it stands in metrics.
 func (s BreakerState) String() string {
 	switch s {
