@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hookgate/hookgate/chain"
@@ -53,6 +54,7 @@ type Command struct {
 	maxResponse int64
 	calls       limit
 	gate        gate
+	exchanges   sync.WaitGroup // which can outlast their calls
 }
 
 // NewCommand returns the binding of a program, or every reason why the options
@@ -70,8 +72,12 @@ func NewCommand(o CommandOptions) (*Command, error) {
 func (c *Command) Status() Status { return Status{InFlight: c.calls.inFlight()} }
 
 // Close lets the calls in flight end and returns when nothing of their
-// processes is left.
-func (c *Command) Close() { c.gate.close() }
+// processes is left. It gives up on what hangs inside the kernel 5 s after the
+// last call; should that ever come back, it is still cleared up.
+func (c *Command) Close() {
+	c.gate.close()
+	cleared(&c.exchanges)
+}
 
 // Ask runs the program and reads its answer.
 //
@@ -85,13 +91,11 @@ func (c *Command) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	if !c.gate.enter() {
 		return shut()
 	}
+	defer c.gate.leave()
 	bounded, cancel := context.WithDeadline(ctx, call.Deadline)
 	defer cancel() // not by the exchange: an answer and an ended context would race
 	x := execution{command: c, call: call, done: make(chan said, 1)}
-	go func() {
-		defer c.gate.leave()
-		x.done <- x.run(bounded)
-	}()
+	c.exchanges.Go(func() { x.done <- x.run(bounded) })
 	select {
 	case s := <-x.done:
 		if s.failure != nil {

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -512,6 +514,42 @@ func TestT7_CloseLetsCallsEndAndRefusesNewOnes(t *testing.T) {
 	(&performer{}).step("mark", dir+"/go on")
 	same(t, allowing(), <-first)
 	<-closed
+}
+
+// A start that hangs is one that the test holds up itself: here the clock is
+// the test's own, and no real process can be.
+func TestT7_CloseGivesUpOnAStartThatHangsInsideTheKernel(t *testing.T) {
+	for name, c := range map[string]func() (hung *sync.WaitGroup, shut func()){
+		"of a command": func() (*sync.WaitGroup, func()) {
+			c := &Command{}
+			return &c.exchanges, c.Close
+		},
+		"of a worker": func() (*sync.WaitGroup, func()) {
+			w := &Worker{stop: func() {}}
+			return &w.seats, w.Close
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hung, shut := c()
+				comeBack := make(chan struct{})
+				hung.Go(func() { <-comeBack })
+				for range 2 { // a second Close waits no less, and no longer
+					began := time.Now()
+					shut()
+					if took := time.Since(began); took != clearWithin {
+						t.Errorf("closed after %v, want %v", took, clearWithin)
+					}
+				}
+				close(comeBack)
+				began := time.Now()
+				shut()
+				if took := time.Since(began); took != 0 {
+					t.Errorf("waited %v for nothing", took)
+				}
+			})
+		})
+	}
 }
 
 func TestOptionsThatAreNoCommandAreRefusedWithEveryReason(t *testing.T) {
