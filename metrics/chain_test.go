@@ -37,7 +37,7 @@ func drawEntry(t *rapid.T) (*chain.Participant, *metrics.Participant) {
 	}
 	return &chain.Participant{
 		Name: own.Name, Mode: own.Mode, Events: own.Events, Tools: own.Tools, OnFailure: own.OnFailure, Guard: own.Guard,
-		Timeout: rapid.SampledFrom([]time.Duration{time.Second, time.Hour}).Draw(t, "timeout"),
+		Timeout: rapid.SampledFrom([]time.Duration{time.Second, time.Hour}).Draw(t, "timeout"), Shadows: chain.NewShadowBound(8),
 	}, own
 }
 
