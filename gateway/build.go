@@ -305,7 +305,9 @@ func (b *builder) guard(h *config.Hook) (binding, error) {
 	if err != nil {
 		return nil, h.Mistake("with", err.Error())
 	}
-	way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: g, Inline: true})
+	// The work of a guard is bounded by the length of the call: a short one
+	// needs nobody to hold it to its deadline.
+	way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: g, InlineUpTo: 8 << 10})
 	return settled(h, "use")(inProcess{way}, err)
 }
 

@@ -38,21 +38,24 @@ type Reviewer interface {
 // InProcessOptions configure the binding of an [Interceptor].
 type InProcessOptions struct {
 	Interceptor Interceptor
-	// Inline asks the interceptor on the caller's goroutine, which saves one
-	// for each call. It gives up what that goroutine is for: code that blocks
-	// then holds the call past its deadline, and code that calls
-	// runtime.Goexit ends the caller. ctx is the caller's own and carries no
-	// deadline. It is for code that is known to return at once.
-	Inline bool
+	// InlineUpTo asks the interceptor on the caller's goroutine where the
+	// envelope has no more than that many bytes, which saves a goroutine and a
+	// timer for each such call. It gives up what these are for: ctx is then the
+	// caller's own and carries no deadline, code that blocks holds the call past
+	// its deadline, and code that calls runtime.Goexit ends the caller. It is
+	// for code whose work is bounded by the length of the call, and the bound is
+	// what makes that little. Zero asks no call so.
+	InlineUpTo int
 	// MaxInFlight bounds the calls under way, those included that nobody
-	// waits for any longer. Zero means 1024.
+	// waits for any longer. Zero means 16384: such a call costs a goroutine, and
+	// code that returns once its context ends does not pile them up.
 	MaxInFlight int
 }
 
 // InProcess is the [chain.Binding] of an [Interceptor].
 type InProcess struct {
 	intercept, review asking
-	inline            bool
+	inlineUpTo        int
 	calls             limit
 }
 
@@ -68,7 +71,10 @@ func NewInProcess(o InProcessOptions) (*InProcess, error) {
 	if o.MaxInFlight < 0 {
 		return nil, fmt.Errorf("interceptor %q: max in flight %d is negative", o.Interceptor.Name(), o.MaxInFlight)
 	}
-	b := &InProcess{intercept: o.Interceptor.Intercept, inline: o.Inline, calls: limit{max: 1024}}
+	if o.InlineUpTo < 0 {
+		return nil, fmt.Errorf("interceptor %q: inline up to %d bytes is negative", o.Interceptor.Name(), o.InlineUpTo)
+	}
+	b := &InProcess{intercept: o.Interceptor.Intercept, inlineUpTo: o.InlineUpTo, calls: limit{max: 16384}}
 	if r, ok := o.Interceptor.(Reviewer); ok {
 		b.review = r.Review
 	}
@@ -103,7 +109,7 @@ func (b *InProcess) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	if !b.calls.enter() {
 		return b.calls.full()
 	}
-	if b.inline {
+	if len(call.Request.JSON()) <= b.inlineUpTo {
 		defer b.calls.leave()
 		return ask.answer(ctx, call.Request)
 	}
@@ -130,6 +136,9 @@ func (b *InProcess) apart(ctx context.Context, ask asking, call chain.Call) chai
 	}()
 	select {
 	case a := <-answer:
+		if a.Failure != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+			return call.Expired("its code stopped: " + a.Failure.Text) // as it was told to
+		}
 		return a
 	case <-bounded.Done():
 		return call.Expired("its code has not returned")

@@ -53,6 +53,7 @@ func TestAnInterceptorThatIsNotThereIsRefused(t *testing.T) {
 	}{
 		"nil":                  {InProcessOptions{}, "interceptor: is nil"},
 		"a nil pointer":        {InProcessOptions{Interceptor: (*both)(nil)}, "interceptor: is nil"},
+		"a negative size":      {InProcessOptions{Interceptor: returns(chain.Outcome{}), InlineUpTo: -1}, `interceptor "function": inline up to -1 bytes is negative`},
 		"a negative in flight": {InProcessOptions{Interceptor: returns(chain.Outcome{}), MaxInFlight: -1}, `interceptor "function": max in flight -1 is negative`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,8 +254,70 @@ func TestT6_BlockedCodeFillsItsOwnPlacesOnly(t *testing.T) {
 	})
 }
 
+func TestT2_ALongCallIsNotAskedInline(t *testing.T) {
+	long := request(t, chain.PreToolUse, `{"text":"`+strings.Repeat("x", 200)+`"}`)
+	size := len(long.JSON())
+	for name, c := range map[string]struct {
+		upTo   int
+		inline bool
+	}{
+		"as long as the bound": {size, true},
+		"one byte longer":      {size - 1, false},
+		"no bound":             {0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := call(long, plenty)
+			b := newInProcess(t, InProcessOptions{InlineUpTo: c.upTo, Interceptor: function(func(ctx context.Context, _ *chain.Request) (chain.Outcome, error) {
+				if inline := !strings.Contains(string(debug.Stack()), "created by github.com/hookgate/hookgate/transport.(*InProcess)"); inline != c.inline {
+					t.Errorf("asked inline is %v, want %v", inline, c.inline)
+				}
+				if deadline, _ := ctx.Deadline(); !c.inline && !deadline.Equal(asked.Deadline) {
+					t.Errorf("deadline %v, want %v", deadline, asked.Deadline)
+				}
+				return chain.Outcome{Decision: chain.Allow}, nil
+			})})
+			if f := b.Ask(t.Context(), asked).Failure; f != nil {
+				t.Errorf("failed: %+v", f)
+			}
+		})
+	}
+}
+
+func TestT2_CodeThatStopsAtItsDeadlineIsLateAndNotBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newInProcess(t, InProcessOptions{Interceptor: function(func(ctx context.Context, _ *chain.Request) (chain.Outcome, error) {
+			<-ctx.Done()
+			return chain.Outcome{}, ctx.Err()
+		})})
+		c := call(request(t, chain.PreToolUse, `{}`), time.Second)
+		got := b.Ask(t.Context(), c)
+		if got.Failure == nil || got.Failure.Cause != c.Late || got.Failure.Text != "timed out after 1000 ms" {
+			t.Errorf("failure %+v, want that it timed out after 1000 ms", got.Failure)
+		}
+	})
+}
+
+func TestT6_CodeHasPlacesForManyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := newInProcess(t, InProcessOptions{Interceptor: function(func(context.Context, *chain.Request) (chain.Outcome, error) {
+			<-release
+			return chain.Outcome{Decision: chain.Allow}, nil
+		})})
+		for range 16384 {
+			go b.Ask(t.Context(), plain(t))
+		}
+		synctest.Wait()
+		want := chain.Fail(chain.Saturated, "was not asked: 16384 calls to it are in flight", "max_in_flight is reached")
+		if diff := cmp.Diff(want, b.Ask(t.Context(), plain(t))); diff != "" {
+			t.Errorf("answer (-want +got):\n%s", diff)
+		}
+		close(release)
+	})
+}
+
 func TestInlineCodeIsAskedOnTheCallersGoroutine(t *testing.T) {
-	b := newInProcess(t, InProcessOptions{Inline: true, Interceptor: function(func(ctx context.Context, _ *chain.Request) (chain.Outcome, error) {
+	b := newInProcess(t, InProcessOptions{InlineUpTo: 1 << 10, Interceptor: function(func(ctx context.Context, _ *chain.Request) (chain.Outcome, error) {
 		if stack := string(debug.Stack()); !strings.Contains(stack, t.Name()) {
 			t.Errorf("asked on another goroutine: %s", stack)
 		}
@@ -270,7 +333,7 @@ func TestInlineCodeIsAskedOnTheCallersGoroutine(t *testing.T) {
 }
 
 func TestAPanicOfInlineCodeIsForTheChainToRecover(t *testing.T) {
-	b := newInProcess(t, InProcessOptions{Inline: true, Interceptor: function(func(context.Context, *chain.Request) (chain.Outcome, error) { panic("bug") })})
+	b := newInProcess(t, InProcessOptions{InlineUpTo: 1 << 10, Interceptor: function(func(context.Context, *chain.Request) (chain.Outcome, error) { panic("bug") })})
 	guard := &chain.Participant{Name: "guard", Kind: chain.Interceptor, Binding: b, Events: chain.Events(), Timeout: plenty}
 	only, err := chain.New(chain.Options{Name: "only", Participants: []*chain.Participant{guard}, Budget: plenty})
 	if err != nil {

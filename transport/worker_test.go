@@ -626,9 +626,9 @@ func BenchmarkWorker(b *testing.B) {
 func BenchmarkCommand(b *testing.B) { benchmark(b, hookCommand(b, "read", sayAllow)) }
 
 func BenchmarkInProcess(b *testing.B) {
-	for name, inline := range map[string]bool{"goroutine": false, "inline": true} {
+	for name, inline := range map[string]int{"goroutine": 0, "inline": 16 << 10} {
 		b.Run(name, func(b *testing.B) {
-			p, err := NewInProcess(InProcessOptions{Interceptor: returns(chain.Outcome{Decision: chain.Allow}), Inline: inline})
+			p, err := NewInProcess(InProcessOptions{Interceptor: returns(chain.Outcome{Decision: chain.Allow}), InlineUpTo: inline})
 			if err != nil {
 				b.Fatal(err)
 			}
