@@ -195,7 +195,7 @@ func (p *profileReading) check(root value) {
 
 // each takes joined errors apart.
 func each(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is taken apart, not looked for
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		if err == nil {
 			return nil
