@@ -4,7 +4,7 @@
 # It listens on loopback unless told otherwise, which inside a container means
 # that only the container's own health check can reach it. To serve others:
 #
-#   HOOKGATE_ADDR=0.0.0.0:8080         and a way to know the callers; without one
+#   HOOKGATE_ADDR=0.0.0.0:8080         callers are not authenticated yet, so
 #                                      the gateway refuses to start, unless
 #                                      HOOKGATE_ALLOW_ANONYMOUS=true says that
 #                                      something in front of it knows them

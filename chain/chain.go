@@ -35,8 +35,11 @@ type Chain struct {
 	onUncovered  Coverage
 	observer     Observer
 
-	shadowSlots []chan struct{} // of each participant; nil where it enforces
-	shadows     sync.WaitGroup
+	shadows sync.WaitGroup
+	// stopped ends with Stop; shadow calls outlive their callers, not their
+	// chain.
+	stopped context.Context //nolint:containedctx // it is of the chain's life, not of a call
+	stop    context.CancelFunc
 }
 
 // New returns a chain, or every reason why the options cannot be one.
@@ -44,9 +47,9 @@ func New(o Options) (*Chain, error) {
 	c := &Chain{
 		name: o.Name, participants: slices.Clone(o.Participants), budget: o.Budget,
 		onUncovered: o.OnUncovered, observer: o.Observer,
-		tools:       make([][]pattern, len(o.Participants)),
-		shadowSlots: make([]chan struct{}, len(o.Participants)),
+		tools: make([][]pattern, len(o.Participants)),
 	}
+	c.stopped, c.stop = context.WithCancel(context.Background())
 	var errs []error
 	if o.Budget <= 0 {
 		errs = append(errs, fmt.Errorf("chain %q: budget %v is not positive", o.Name, o.Budget))
@@ -57,13 +60,6 @@ func New(o Options) (*Chain, error) {
 			continue
 		}
 		c.tools[i] = patterns(p.Tools)
-		if p.Mode == Shadow {
-			slots := p.MaxShadows
-			if slots == 0 {
-				slots = 64
-			}
-			c.shadowSlots[i] = make(chan struct{}, slots)
-		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -83,32 +79,33 @@ func (p *Participant) check() error {
 		return fmt.Errorf("%q has no event", p.Name)
 	case p.Timeout <= 0:
 		return fmt.Errorf("%q: timeout %v is not positive", p.Name, p.Timeout)
-	case p.MaxShadows < 0:
-		return fmt.Errorf("%q: max shadows %d is negative", p.Name, p.MaxShadows)
+	case p.Mode == Shadow && p.Shadows == nil:
+		return fmt.Errorf("%q is a shadow without a bound", p.Name)
 	case p.Kind == Interceptor && p.OnFailure != DenyOnFailure:
 		return fmt.Errorf("%q is an interceptor, which always denies on failure", p.Name)
 	}
 	return nil
 }
 
-// Name returns the chain's name.
-func (c *Chain) Name() string { return c.name }
-
-// Budget returns the longest that a decision may take.
-func (c *Chain) Budget() time.Duration { return c.budget }
-
-// Participants returns the participants in order. The slice must not be
-// changed.
-func (c *Chain) Participants() []*Participant { return c.participants }
-
 // Wait returns when no shadow call is under way any more. No decision may be
 // asked for at the same time.
 func (c *Chain) Wait() { c.shadows.Wait() }
+
+// Stop gives up the shadow calls under way, and asks no more of them. Decisions
+// are made as before.
+func (c *Chain) Stop() { c.stop() }
 
 // reserve is the part of a budget that is kept for carrying the answer back,
 // so that a chain whose participants hang still answers inside its budget.
 func reserve(budget time.Duration) time.Duration {
 	return min(budget/10, 50*time.Millisecond)
+}
+
+// longest is how long a single participant may take. It is a little less than
+// the time that a chain has, so that one which had all of it is late on its own
+// account: its policy holds, and its breaker counts it.
+func longest(budget time.Duration) time.Duration {
+	return budget - reserve(budget) - reserve(budget)/5
 }
 
 // Decide puts req to the chain. ctx ends when the caller hangs up. within, if
@@ -228,7 +225,7 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 // ask puts the call as it now stands to p.
 func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
 	began := time.Now()
-	call := Call{Request: f.req, Allowed: p.Timeout, Late: Timeout, Guard: p.Guard}
+	call := Call{Request: f.req, Allowed: min(p.Timeout, longest(f.chain.budget)), Late: Timeout, Guard: p.Guard}
 	if left := f.deadline.Sub(began); left < call.Allowed {
 		call.Allowed, call.Late = left, Budget
 	}
@@ -341,11 +338,15 @@ func (f *fold) conclude() {
 			v.Outcome = Outcome{Decision: Allow}
 		}
 	case f.rewritten == Modify:
-		v.Outcome = Outcome{Decision: Modify, Input: f.req.Input(), Reason: strings.Join(f.hands, "; ")}
+		v.Outcome = Outcome{Decision: Modify, Input: f.req.Input(), Reason: f.said()}
 	case f.rewritten == Replace:
 		isError := f.req.isError
-		v.Outcome = Outcome{Decision: Replace, Output: f.req.Output(), IsError: &isError, Reason: strings.Join(f.hands, "; ")}
+		v.Outcome = Outcome{Decision: Replace, Output: f.req.Output(), IsError: &isError, Reason: f.said()}
 	default:
-		v.Outcome = Outcome{Decision: Allow, Reason: strings.Join(f.opened, "; ")}
+		v.Outcome = Outcome{Decision: Allow, Reason: f.said()}
 	}
 }
+
+// said is the reason of an outcome that is not a deny: whose hands made it, and
+// who was passed over though it could not answer (C5, C6).
+func (f *fold) said() string { return strings.Join(append(f.hands, f.opened...), "; ") }

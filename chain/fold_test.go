@@ -59,7 +59,7 @@ func hook(name string, b Binding, edits ...func(*Participant)) *Participant {
 
 func mayFail(p *Participant)     { p.OnFailure = AllowOnFailure }
 func guard(p *Participant)       { p.Guard = true }
-func shadow(p *Participant)      { p.Mode = Shadow }
+func shadow(p *Participant)      { p.Mode, p.Shadows = Shadow, NewShadowBound(64) }
 func interceptor(p *Participant) { p.Kind = Interceptor }
 func only(e Event) func(*Participant) {
 	return func(p *Participant) { p.Events = []Event{e} }
@@ -195,7 +195,7 @@ func TestOutcomesReadAsProductText(t *testing.T) {
 		"C3 an unusable rewrite that may fail open leaves the call as it was": {
 			preText,
 			[]*Participant{hook("first", modify(`{"n":1}`, "")), hook("second", modify(`[]`, ""), mayFail)},
-			Outcome{Decision: Modify, Input: json.RawMessage(`{"n":1}`), Reason: "hook 'first'"},
+			Outcome{Decision: Modify, Input: json.RawMessage(`{"n":1}`), Reason: "hook 'first'; hook 'second' could not answer and allows on failure: answered modify with an input that is not a JSON object"},
 			NoCause,
 		},
 		"C6 a failure denies and says who and why": {
@@ -214,6 +214,12 @@ func TestOutcomesReadAsProductText(t *testing.T) {
 			preText,
 			[]*Participant{hook("dlp", breaks(Timeout), mayFail), hook("other", breaks(Connect), mayFail)},
 			Outcome{Decision: Allow, Reason: "hook 'dlp' could not answer and allows on failure: broke; hook 'other' could not answer and allows on failure: broke"},
+			NoCause,
+		},
+		"C6 a failure that opens is said beside a rewrite": {
+			preText,
+			[]*Participant{hook("dlp", breaks(Timeout), mayFail), hook("m", modify(`{"n":1}`, "narrowed"))},
+			Outcome{Decision: Modify, Input: json.RawMessage(`{"n":1}`), Reason: "hook 'm': narrowed; hook 'dlp' could not answer and allows on failure: broke"},
 			NoCause,
 		},
 		"a wrong decision at pre is a failure": {
@@ -483,6 +489,28 @@ func TestC12_HangingHooksThatMayFailOpenStillEndInsideTheBudget(t *testing.T) {
 	})
 }
 
+func TestC12_WhoHadTheWholeTimeIsLateOnItsOwnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// Its time-out is as long as the budget: were that the budget's fault, a
+		// breaker would never hear of an endpoint that hangs.
+		for _, edit := range []func(*Participant){mayFail, guard} {
+			p := hook("dead", hangs(), edit, lasting(time.Hour))
+			c := newChain(t, Options{Name: "test", Budget: 500 * time.Millisecond, Participants: []*Participant{p}})
+			began := time.Now()
+			v := c.Decide(t.Context(), request(t, preText), 0)
+			if took := time.Since(began); took >= 500*time.Millisecond {
+				t.Errorf("took %v", took)
+			}
+			if f := v.Steps[0].Answer.Failure; f.Cause != Timeout || f.Text != "timed out after 440 ms" {
+				t.Errorf("failure %+v", f)
+			}
+			if want := p.OnFailure.String(); v.Outcome.Decision.String() != want {
+				t.Errorf("decided %v, want %s", v.Outcome.Decision, want)
+			}
+		}
+	})
+}
+
 func TestC12_NobodyIsAskedOnceTheTimeHasRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		oblivious := asks(func(context.Context, Call) Answer {
@@ -628,9 +656,9 @@ func TestC14_AShadowIsAskedOffThePathAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &witness{}
 		s := hook("shadow", hangs(), shadow, seenBy(w))
-		s.MaxShadows = 2
+		s.Shadows = NewShadowBound(2)
 		unseen := hook("unseen", hangs(), shadow)
-		unseen.MaxShadows = 1
+		unseen.Shadows = NewShadowBound(1)
 		c := newChain(t, Options{Name: "test", Participants: []*Participant{s, unseen}, Budget: time.Second, OnUncovered: AllowUncovered})
 		began := time.Now()
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -685,7 +713,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 		{Name: "no-binding"},
 		{Name: "no-event", Binding: allow()},
 		{Name: "no-time", Binding: allow(), Events: Events()},
-		{Name: "odd", Binding: allow(), Events: Events(), Timeout: 1, MaxShadows: -1},
+		{Name: "odd", Binding: allow(), Events: Events(), Timeout: 1, Mode: Shadow},
 		{Name: "open", Kind: Interceptor, Binding: allow(), Events: Events(), Timeout: 1, OnFailure: AllowOnFailure},
 	}})
 	want := `chain "team": budget 0s is not positive
@@ -694,7 +722,7 @@ chain "team": participant 1: has no name
 chain "team": participant 2: "no-binding" has no binding
 chain "team": participant 3: "no-event" has no event
 chain "team": participant 4: "no-time": timeout 0s is not positive
-chain "team": participant 5: "odd": max shadows -1 is negative
+chain "team": participant 5: "odd" is a shadow without a bound
 chain "team": participant 6: "open" is an interceptor, which always denies on failure`
 	if err == nil {
 		t.Fatal("New took it")
@@ -704,11 +732,33 @@ chain "team": participant 6: "open" is an interceptor, which always denies on fa
 	}
 }
 
-func TestAChainTellsWhatItIs(t *testing.T) {
-	p := hook("h", allow())
-	c := newChain(t, Options{Name: "team", Participants: []*Participant{p}, Budget: time.Minute})
-	if c.Name() != "team" || c.Budget() != time.Minute || len(c.Participants()) != 1 || c.Participants()[0] != p {
-		t.Errorf("name %q, budget %v, participants %v", c.Name(), c.Budget(), c.Participants())
+func TestC14_AStopGivesUpTheShadowsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &witness{}
+		c := chainOf(t, hook("h", allow()), hook("s", hangs(), shadow, seenBy(w), lasting(time.Hour)))
+		c.Decide(t.Context(), request(t, preText), 0)
+		began := time.Now()
+		c.Stop()
+		c.Wait()
+		if took := time.Since(began); took != 0 || len(w.answers) != 0 {
+			t.Errorf("took %v, counted %d answers", took, len(w.answers))
+		}
+		if v := c.Decide(t.Context(), request(t, preText), 0); v.Outcome.Decision != Allow {
+			t.Errorf("decided %v after the stop", v.Outcome.Decision)
+		}
+		c.Wait()
+	})
+}
+
+func TestC14_AnObserverThatPanicsLosesAShadowsCountAndNothingElse(t *testing.T) {
+	s := hook("s", deny("x"), shadow, seenBy(&panicking{}))
+	s.Shadows = NewShadowBound(0)
+	asked := hook("asked", deny("x"), shadow, seenBy(&panicking{}))
+	c := chainOf(t, s, asked, hook("h", allow()))
+	v := c.Decide(t.Context(), request(t, preText), 0)
+	c.Wait()
+	if v.Outcome.Decision != Allow || v.Cause != NoCause {
+		t.Errorf("decided %v, cause %v", v.Outcome.Decision, v.Cause)
 	}
 }
 

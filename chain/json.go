@@ -110,12 +110,20 @@ func (u *unmarshaler) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return u.err
 }
 
+// longestError bounds what is said of a text: a decoder quotes the path to the
+// place, which is as long as the sender likes.
+const longestError = 300
+
 // plainly says a decoder's error in the words of our refusals.
 func plainly(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON text is cut short")
 	}
-	return errors.New(strings.TrimPrefix(err.Error(), "jsontext: "))
+	text := strings.TrimPrefix(err.Error(), "jsontext: ")
+	if len(text) > longestError {
+		text = strings.ToValidUTF8(text[:longestError], "") + "…"
+	}
+	return errors.New(text)
 }
 
 // kindName says what a value is that is not an object, and nothing of what is no

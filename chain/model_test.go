@@ -61,7 +61,7 @@ type modelled struct {
 func (m modelled) participant(int) *Participant {
 	return &Participant{
 		Name: m.Name, Kind: m.Kind, Binding: says(m.Answer), Events: m.Events, Tools: m.Tools, Timeout: 1e12,
-		OnFailure: m.OnFailure, Guard: m.Guard, Mode: m.Mode, When: func(*Request) bool { return m.Holds },
+		OnFailure: m.OnFailure, Guard: m.Guard, Mode: m.Mode, Shadows: NewShadowBound(8), When: func(*Request) bool { return m.Holds },
 	}
 }
 
@@ -160,7 +160,7 @@ func naively(event Event, participants []modelled, uncovered Coverage) Outcome {
 	case last == nil:
 		return Outcome{Decision: Allow, Reason: strings.Join(opened, "; ")}
 	}
-	last.Reason = strings.Join(hands, "; ")
+	last.Reason = strings.Join(append(hands, opened...), "; ")
 	if last.Decision == Replace {
 		last.IsError = &isError
 	}

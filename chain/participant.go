@@ -108,12 +108,19 @@ type Participant struct {
 	// the same time.
 	Guard bool
 	Mode  Mode
-	// MaxShadows is how many shadow calls may be under way; the rest fail as
-	// saturated. Zero means 64.
-	MaxShadows int
+	// Shadows bounds the shadow calls to it that are under way, whichever chain
+	// they come from; the rest fail as saturated. Only with Shadow.
+	Shadows *ShadowBound
 	// Observer is told of every answer. May be nil.
 	Observer ParticipantObserver
 }
+
+// ShadowBound bounds the shadow calls to one entry. Make it with
+// [NewShadowBound].
+type ShadowBound struct{ slots chan struct{} }
+
+// NewShadowBound returns a bound of that many calls at once.
+func NewShadowBound(calls int) *ShadowBound { return &ShadowBound{make(chan struct{}, calls)} }
 
 // ParticipantObserver is told what one participant did. Its methods are called
 // from many goroutines and must not block.

@@ -23,33 +23,36 @@ func (f *fold) meetShadow(i int) {
 // askShadows asks the shadows that met the call, off the path (C14). decided is
 // what the chain said without them.
 func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Decision) {
-	if len(calls) == 0 {
-		return
-	}
-	// What a caller that hung up no longer reads is still worth counting.
-	ctx = context.WithoutCancel(ctx)
 	for _, s := range calls {
 		p := c.participants[s.participant]
 		select {
-		case c.shadowSlots[s.participant] <- struct{}{}:
+		case p.Shadows.slots <- struct{}{}:
 		default:
 			p.shadowAnswered(s.req.event, decided, Fail(Saturated, "was not asked: too many shadow calls are in flight", ""), 0)
 			continue
 		}
 		c.shadows.Go(func() {
-			defer func() { <-c.shadowSlots[s.participant] }()
+			defer func() { <-p.Shadows.slots }()
+			// What a caller that hung up no longer reads is still worth counting.
+			ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+			defer cancel()
+			defer context.AfterFunc(c.stopped, cancel)()
 			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.Timeout, Late: Timeout, Guard: p.Guard}, time.Now())
-			p.shadowAnswered(s.req.event, decided, answer, took)
+			if ctx.Err() == nil {
+				p.shadowAnswered(s.req.event, decided, answer, took)
+			}
 		})
 	}
 }
 
 // shadowAnswered counts what a shadow said, and whether obeying it would have
-// turned the decision.
+// turned the decision. An observer that panics loses that count and nothing
+// else: the caller has its answer.
 func (p *Participant) shadowAnswered(event Event, decided Decision, answer Answer, took time.Duration) {
 	if p.Observer == nil {
 		return
 	}
+	defer func() { _ = recover() }()
 	p.Observer.Answered(event, answer, took)
 	if would := p.wouldTurn(decided, answer); would != decided {
 		p.Observer.Flipped(decided, would)

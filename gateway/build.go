@@ -209,12 +209,13 @@ func (b *builder) members(chainName string, file *config.File) []*member {
 		id := identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}
 		id.nth = twins[id]
 		twins[identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}]++
-		reached, make := b.way(h)
+		reached, dial := b.way(h)
 		members = append(members, &member{
-			live: b.live(id, make), reached: reached, chain: chainName, entry: h,
+			live: b.live(id, dial), reached: reached, chain: chainName, entry: h,
 			participant: &chain.Participant{
 				Name: h.Name, Events: []chain.Event{h.Event}, Tools: h.Tools, When: h.When,
 				Timeout: h.Timeout, OnFailure: h.OnFailure, Guard: h.Guard, Mode: h.Mode,
+				Shadows: chain.NewShadowBound(shadowCalls),
 			},
 		})
 	}
@@ -233,12 +234,12 @@ func (b *builder) bound(members []*member) []*member {
 }
 
 // live returns what the plan before holds of an entry, or makes it.
-func (b *builder) live(id identity, make func(*transitions) (binding, error)) *live {
+func (b *builder) live(id identity, dial func(*transitions) (binding, error)) *live {
 	l := b.kept[id]
 	if l == nil {
 		l = &live{}
 		var err error
-		if l.binding, err = make(&l.transitions); err != nil {
+		if l.binding, err = dial(&l.transitions); err != nil {
 			b.mistakes = append(b.mistakes, err)
 			return nil
 		}
@@ -334,6 +335,9 @@ func settled(h *config.Hook, key string) func(binding, error) (binding, error) {
 		return way, nil
 	}
 }
+
+// shadowCalls is how many calls to one shadow are under way at once.
+const shadowCalls = 64
 
 // longestTimeout, longestBudget and longestTurn bound what files may say;
 // histograms reach up to them.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,18 +21,26 @@ type callers struct {
 	// hosts are the names by which it may be called; empty means any.
 	hosts    []string
 	maxBytes int64
+	// maxHeld bounds what the bodies of all requests may take together, and
+	// held is what they do.
+	maxHeld int64
+	held    atomic.Int64
 	// patience is how long a caller may take to send a body.
 	patience time.Duration
 }
 
 // hostsOf returns the names by which a listener at addr may be called: those
-// given, or, on a loopback address, the names of the loopback. Elsewhere names
-// are the business of whoever set up the network.
+// given, or, on a loopback address, that address and the names of the loopback.
+// Elsewhere names are the business of whoever set up the network.
 func hostsOf(addr string, given []string) []string {
-	if len(given) > 0 || !isLoopback(addr) {
-		return given
+	if len(given) == 0 && isLoopback(addr) {
+		given = []string{"localhost", "127.0.0.1", "::1", hostname(addr)}
 	}
-	return []string{"localhost", "127.0.0.1", "::1"}
+	names := make([]string, len(given))
+	for i, name := range given {
+		names[i] = strings.ToLower(name)
+	}
+	return names
 }
 
 // isLoopback reports whether a listen address can be reached from this machine
@@ -79,8 +88,9 @@ func hostname(hostport string) string {
 }
 
 // body reads the whole body of a POST, or says what is wrong with it. The
-// server bounds the time.
-func (c *callers) body(r *http.Request) ([]byte, *problem) {
+// server bounds the time. Who calls it gives back what the text takes, by
+// release.
+func (c *callers) body(r *http.Request) (text []byte, refusal *problem) {
 	if p := checkContent(r); p != nil {
 		return nil, p
 	}
@@ -91,10 +101,18 @@ func (c *callers) body(r *http.Request) ([]byte, *problem) {
 	if r.ContentLength > c.maxBytes {
 		return nil, tooLarge
 	}
-	text, err := readAll(r, c.maxBytes)
+	text, err := c.readAll(r)
+	if err != nil {
+		c.release(text)
+	}
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, tooLarge
+	case errors.Is(err, errNoRoom):
+		return nil, &problem{
+			status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, closeConnection: true,
+			detail: fmt.Sprintf("the bodies of the requests in flight take %d bytes, which is the limit", c.maxHeld),
+		}
 	case isTimeout(err):
 		return nil, &problem{
 			status: http.StatusRequestTimeout, title: "Request too slow", closeConnection: true,
@@ -118,22 +136,51 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-var errTooLarge = errors.New("over the limit")
+var (
+	errTooLarge = errors.New("over the limit")
+	errNoRoom   = errors.New("no room for another body")
+)
 
-// readAll reads a body of a size told beforehand into a slice of that size,
-// and any other as it comes.
-func readAll(r *http.Request, limit int64) ([]byte, error) {
+// grant is the memory given for a body before its first byte has come, in
+// bytes. The rest has to be sent to be given.
+const grant = 8 << 10
+
+// readAll reads a body as it comes. What it returns counts as held, also with
+// an error.
+func (c *callers) readAll(r *http.Request) ([]byte, error) {
+	first := int64(grant)
 	if r.ContentLength >= 0 {
-		text := make([]byte, r.ContentLength)
-		_, err := io.ReadFull(r.Body, text)
-		return text, err
+		first = min(first, r.ContentLength+1) // one byte more, to find the end without growing
 	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
-	if int64(len(text)) > limit {
-		return nil, errTooLarge
+	c.held.Add(first)
+	text := make([]byte, 0, first)
+	for {
+		n, err := r.Body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case int64(len(text)) > c.maxBytes:
+			return text, errTooLarge
+		case errors.Is(err, io.EOF):
+			return text, nil
+		case err != nil:
+			return text, err
+		case len(text) < cap(text):
+			continue
+		}
+		size := 4 * int64(cap(text))
+		if r.ContentLength >= 0 {
+			size = min(size, r.ContentLength+1)
+		}
+		if c.held.Add(size-int64(cap(text))) > c.maxHeld {
+			c.held.Add(int64(cap(text)) - size)
+			return text, errNoRoom
+		}
+		text = append(make([]byte, 0, size), text...)
 	}
-	return text, err
 }
+
+// release gives back what a body takes.
+func (c *callers) release(text []byte) { c.held.Add(-int64(cap(text))) }
 
 // checkContent makes sure that the body says it is plain JSON. A page in a
 // browser can send a POST of text/plain anywhere without being asked, one of

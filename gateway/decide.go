@@ -44,6 +44,7 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		refusal.write(w)
 		return
 	}
+	defer g.callers.release(text)
 	request, err := chain.ParseRequest(text)
 	if err != nil {
 		malformedRequest(err).write(w)
@@ -51,9 +52,10 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 	}
 	id, trace := identify(r)
 	verdict := c.Decide(transport.WithTraceparent(r.Context(), trace), request, wanted(r))
-	g.keep(r.Context(), newRecord(id, time.Now(), p.sum, name, request, verdict), verdict)
 	if verdict.Abandoned {
 		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
+	} else {
+		g.keep(r.Context(), newRecord(id, time.Now(), p.sum, name, request, verdict), verdict)
 	}
 	h := w.Header()
 	h["Content-Type"] = g.jsonType
@@ -82,7 +84,7 @@ const statusHungUp = 499
 func identify(r *http.Request) (id, trace string) {
 	u, err := uuid.NewV7()
 	if err != nil {
-		panic("no randomness: " + err.Error()) // the chain's answer to it is a deny
+		panic("no randomness: " + err.Error()) // which is answered with a deny, as every panic of a handler
 	}
 	id = u.String()
 	if trace = r.Header.Get("Traceparent"); trace == "" {

@@ -90,6 +90,11 @@ func TestG1_OnADecidingRouteEveryRefusalIsADeny(t *testing.T) {
 			if tc.status == http.StatusOK {
 				return
 			}
+			if route := strings.NewReplacer("/nope/", "/{chain}/", "/x/", "/{chain}/", "/..%2f..%2fetc/", "/{chain}/").Replace(tc.path); route != "/v1/decid" {
+				if n, _ := r.metric(fmt.Sprintf(`hookgate_http_requests_total{code="%d",route="%s"}`, tc.status, route)); n == "0" || n == "" {
+					t.Errorf("status %d of %s is not counted", tc.status, route)
+				}
+			}
 			decision, reason := decisionIn(t, got.body)
 			if decision != "deny" || reason != "the gateway refused the request: "+tc.detail || got.header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("%s %q of type %s, want deny for %q", decision, reason, got.header.Get("Content-Type"), tc.detail)
@@ -155,6 +160,22 @@ func TestG6_CallersAreBounded(t *testing.T) {
 		if got := r.do(http.MethodGet, r.admin+"/metrics", ""); got.status != http.StatusOK {
 			t.Errorf("metrics answer %d afterwards", got.status)
 		}
+	})
+	t.Run("more bodies than there is room for", func(t *testing.T) {
+		full := start(t, Options{MaxRequestBytes: 100_000, Interceptors: intercepting("i", allowing)})
+		full.gateway.callers.held.Store(64 * 100_000)
+		got := full.ask("", strings.Replace(preText, `"ls"`, `"`+strings.Repeat("x", 90_000)+`"`, 1))
+		decision, _ := decisionIn(t, got.body)
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") != "1" || decision != "deny" {
+			t.Errorf("status %d: %s", got.status, got.body)
+		}
+		full.gateway.callers.held.Add(-64 * 100_000)
+		for range 3 {
+			if decision, reason := full.decide("", strings.Replace(preText, `"ls"`, `"`+strings.Repeat("x", 90_000)+`"`, 1)); decision != "allow" {
+				t.Errorf("with room again: %s, %s", decision, reason)
+			}
+		}
+		eventually(t, "everything is given back", func() bool { return full.gateway.callers.held.Load() == 0 })
 	})
 	t.Run("too many at once", func(t *testing.T) {
 		release := make(chan struct{})

@@ -118,7 +118,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	if !isLoopback(o.Addr) && !o.AllowAnonymous {
+	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
+		errs = append(errs, fmt.Errorf("the address %q of the main listener is not HOST:PORT, like 127.0.0.1:8080", o.Addr))
+	} else if !isLoopback(o.Addr) && !o.AllowAnonymous {
 		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not authenticated; listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
 	}
 	return o, errors.Join(errs...)
@@ -137,7 +139,7 @@ func or[T comparable](value, fallback T) T {
 type Gateway struct {
 	options Options
 	log     *slog.Logger
-	callers callers
+	callers *callers
 	metrics *metrics.Metrics
 	scrapes http.Handler
 	history *history
@@ -153,7 +155,9 @@ type Gateway struct {
 	set       *config.Set
 	lives     map[identity]*live
 	seats     map[string]*seats // by agent
-	retiring  sync.WaitGroup    // plans whose last requests are not gone yet
+	retiring  sync.WaitGroup    // a plan for each of which somebody is not gone yet
+	waitingMu sync.Mutex
+	waiting   map[*plan]struct{} // those plans
 }
 
 // New returns a gateway with its configuration in force, or every reason why
@@ -176,7 +180,10 @@ func New(options Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
-		callers: callers{hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, patience: o.BodyTimeout},
+		callers: &callers{
+			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
+		},
+		waiting: map[*plan]struct{}{},
 	}
 	set, err := loadFiles(o)
 	if err != nil {
@@ -261,7 +268,7 @@ func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.history.close()
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
-	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.Duration("drain_timeout", g.options.DrainTimeout))
+	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.String("drain_timeout", g.options.DrainTimeout.String()))
 	if err := main.Shutdown(ctx); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelWarn, "calls in flight were cut off at the drain timeout", slog.Int64("requests", g.flying.Load()))
 		if err := main.Close(); err != nil {
@@ -281,5 +288,6 @@ func (g *Gateway) Close() {
 		g.retire(before, g.lives)
 		g.lives = nil
 	}
+	g.stopShadows()
 	g.retiring.Wait()
 }

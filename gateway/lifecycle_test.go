@@ -65,6 +65,19 @@ func TestG9_AStopDoesNotWaitBeyondTheDrainTimeout(t *testing.T) {
 	}
 }
 
+func TestG9_AStopDoesNotWaitForShadows(t *testing.T) {
+	never := make(chan struct{})
+	defer close(never)
+	endpoint := newHookServer(t, waits(never))
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: s, url: " + endpoint.URL + ", mode: shadow, timeout_ms: 600000}\n"})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
+	r.decide("", preText)
+	eventually(t, "the shadow is asked", func() bool { return endpoint.asked() == 1 })
+	if err := r.stop(); err != nil { // or the test hangs
+		t.Errorf("the stop ends with %v", err)
+	}
+}
+
 func TestAStopEndsThoseWhoFollow(t *testing.T) {
 	r := start(t, Options{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+"/v1/decisions", nil)
@@ -85,7 +98,7 @@ func TestAStopEndsThoseWhoFollow(t *testing.T) {
 func TestListeningBeyondTheLoopbackHasToBeAllowed(t *testing.T) {
 	for addr, refused := range map[string]bool{
 		"127.0.0.1:0": false, "localhost:0": false, "[::1]:0": false, "": false,
-		"0.0.0.0:0": true, ":0": true, "[::]:0": true, "192.0.2.1:80": true, "nonsense": true,
+		"0.0.0.0:0": true, ":0": true, "[::]:0": true, "192.0.2.1:80": true,
 	} {
 		g, err := New(Options{Addr: addr})
 		if (err != nil) != refused {
@@ -100,6 +113,13 @@ func TestListeningBeyondTheLoopbackHasToBeAllowed(t *testing.T) {
 			}
 		}
 		g.Close()
+	}
+}
+
+func TestAnAddressWithoutAPortIsNamed(t *testing.T) {
+	_, err := New(Options{Addr: "8080"})
+	if want := `the address "8080" of the main listener is not HOST:PORT, like 127.0.0.1:8080`; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

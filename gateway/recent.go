@@ -33,13 +33,14 @@ func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 		}
 		limit = n
 	}
-	found := []json.RawMessage{}
-	for _, d := range g.history.list(limit, keep) {
-		found = append(found, d.line)
+	body := []byte(`{"decisions":[`)
+	for i, d := range g.history.list(limit, keep) {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, d.line...)
 	}
-	writeJSON(w, struct {
-		Decisions []json.RawMessage `json:"decisions"`
-	}{found})
+	writeBody(w, append(body, "]}"...))
 }
 
 // wantsEvents reports whether the caller asks for server-sent events.
@@ -116,13 +117,18 @@ func (s *eventStream) put(text string) error {
 	return s.control.Flush()
 }
 
-// writeJSON answers 200 with a value of our own.
+// writeJSON answers 200, unless another status was written, with a value of our
+// own.
 func writeJSON(w http.ResponseWriter, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {
 		internalProblem().write(w)
 		return
 	}
+	writeBody(w, body)
+}
+
+func writeBody(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // a reader that is gone cannot be told

@@ -26,24 +26,36 @@ func (g *Gateway) Reload(ctx context.Context) {
 		return // closed
 	}
 	set, err := g.set.Next()
-	if err == nil && set.Sum == g.set.Sum {
-		g.refused.Store(nil) // whatever was wrong in between is gone
-		return
-	}
-	if err == nil {
+	if err == nil && set.Sum != g.set.Sum {
 		err = g.adopt(ctx, set)
 	}
 	if err != nil {
-		why := err.Error()
-		if before := g.refused.Swap(&why); before != nil && *before == why {
-			return // said already
-		}
-		g.metrics.ReloadRefused()
-		g.log.LogAttrs(ctx, slog.LevelError, "configuration refused, the previous one stays", slog.String("error", why))
+		g.refuse(ctx, err.Error())
 		return
 	}
-	g.refused.Store(nil)
-	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded", slog.String("config_sha256", g.plans.sum()))
+	if g.set != set { // the same files, beside which another one stands that is none of them
+		g.set = set
+		g.warn(ctx, set)
+	}
+	if g.refused.Swap(nil) != nil {
+		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is good again", slog.String("config_sha256", g.plans.sum()))
+	}
+}
+
+// refuse says once that files were refused, and why.
+func (g *Gateway) refuse(ctx context.Context, why string) {
+	if before := g.refused.Swap(&why); before != nil && *before == why {
+		return
+	}
+	g.metrics.ReloadRefused()
+	g.log.LogAttrs(ctx, slog.LevelError, "configuration refused, the previous one stays", slog.String("error", why))
+}
+
+// warn logs what is allowed in the files and probably not meant.
+func (g *Gateway) warn(ctx context.Context, set *config.Set) {
+	for _, w := range set.Warnings {
+		g.log.LogAttrs(ctx, slog.LevelWarn, "configuration", slog.String("warning", w.String()))
+	}
 }
 
 // adopt makes a plan of a set and puts it in force.
@@ -53,15 +65,16 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range set.Warnings {
-		g.log.LogAttrs(ctx, slog.LevelWarn, "configuration", slog.String("warning", w.String()))
-	}
+	g.warn(ctx, set)
 	for _, l := range next.lives {
 		l.holders.Add(1)
 	}
 	next.activate()
 	before, lives := g.plans.put(next.plan), g.lives
 	g.set, g.lives, g.seats = set, next.lives, next.seats
+	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", set.Operator.Path),
+		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.Int("agents", len(set.Agents)),
+		slog.String("config_sha256", next.plan.sum))
 	if before != nil {
 		g.retire(before, lives)
 	}
@@ -72,15 +85,32 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 // holds the lock.
 func (g *Gateway) retire(p *plan, lives map[identity]*live) {
 	g.retiring.Add(1)
+	g.waitingMu.Lock()
+	g.waiting[p] = struct{}{}
+	g.waitingMu.Unlock()
 	p.retire(func() {
 		go func() {
 			defer g.retiring.Done()
 			for _, c := range p.chains {
 				c.Wait()
 			}
+			g.waitingMu.Lock()
+			delete(g.waiting, p)
+			g.waitingMu.Unlock()
 			g.release(lives)
 		}()
 	})
+}
+
+// stopShadows gives up the shadow calls of all plans, which nobody waits for.
+func (g *Gateway) stopShadows() {
+	g.waitingMu.Lock()
+	defer g.waitingMu.Unlock()
+	for p := range g.waiting {
+		for _, c := range p.chains {
+			c.Stop()
+		}
+	}
 }
 
 // release closes what no plan holds any more.

@@ -175,10 +175,25 @@ func (g *Gateway) settle(seen *recorder, r *http.Request, began time.Time) {
 			internalProblem().write(seen)
 		}
 	}
-	g.metrics.Request(chi.RouteContext(r.Context()).RoutePattern(), seen.code(), time.Since(began))
+	g.metrics.Request(patternOf(r), seen.code(), time.Since(began))
 	if fault != nil && seen.status != http.StatusInternalServerError {
 		panic(http.ErrAbortHandler) // part of another answer was sent: cut it, so that it cannot be read as one
 	}
+}
+
+// patternOf is the route that a request met, or would have met had it not been
+// refused before; empty where there is none.
+func patternOf(r *http.Request) string {
+	met := chi.RouteContext(r.Context())
+	if pattern := met.RoutePattern(); pattern != "" {
+		return pattern
+	}
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		if pattern := met.Routes.Find(chi.NewRouteContext(), method, r.URL.Path); pattern != "" {
+			return pattern
+		}
+	}
+	return ""
 }
 
 // recorder remembers the status of an answer.

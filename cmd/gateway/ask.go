@@ -33,8 +33,10 @@ func (p *program) ask(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.refuse(err.Error())
 	}
-	text, err := io.ReadAll(io.LimitReader(p.stdin, maxEnvelope+1))
+	text, err := p.readEnvelope(ctx)
 	switch {
+	case ctx.Err() != nil:
+		return p.refuse("it was stopped before it had an envelope")
 	case err != nil:
 		return p.refuse(fmt.Sprintf("stdin could not be read: %v", err))
 	case len(text) > maxEnvelope:
@@ -49,6 +51,21 @@ func (p *program) ask(ctx context.Context, args []string) int {
 		return p.refuse(err.Error())
 	}
 	return p.print(outcome)
+}
+
+// readEnvelope reads stdin to its end, or until ctx ends.
+func (p *program) readEnvelope(ctx context.Context) (text []byte, err error) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		text, err = io.ReadAll(io.LimitReader(p.stdin, maxEnvelope+1))
+	}()
+	select {
+	case <-read:
+		return text, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // decidingRoute is the route that an address means: itself, or the operator's

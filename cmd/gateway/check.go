@@ -3,12 +3,24 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/hookgate/hookgate/gateway"
 )
 
 // check validates hooks files: those named, or those of the environment.
 func (p *program) check(_ context.Context, args []string) int {
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		p.complain("usage: gateway check [FILE…]; without a file it checks those of the environment\n")
+		if slices.Contains(helpFlags(), args[0]) {
+			return exitOK
+		}
+		return exitUsage
+	}
+	for _, said := range p.strangers() {
+		p.complain("warning: %s\n", said)
+	}
 	s, err := p.readSettings()
 	if err != nil {
 		p.complain("gateway check: %v\n", err)

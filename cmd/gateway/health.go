@@ -13,9 +13,8 @@ import (
 // health asks the admin listener of the gateway on this machine whether it is
 // ready. It is what a container image runs as its health check.
 func (p *program) health(ctx context.Context, args []string) int {
-	if len(args) > 0 {
-		p.complain("gateway health: takes no arguments, got %q\n", args[0])
-		return exitUsage
+	if code, done := p.noArguments("health", args); done {
+		return code
 	}
 	s, err := p.readSettings()
 	if err != nil {
@@ -26,7 +25,7 @@ func (p *program) health(ctx context.Context, args []string) int {
 	defer cancel()
 	body, err := get(ctx, "http://"+reachable(s.AdminAddr)+"/readyz")
 	if err != nil {
-		p.complain("gateway health: %v\n", err)
+		p.complain("gateway health: the admin listener (HOOKGATE_ADMIN_ADDR): %v\n", err)
 		return exitFailed
 	}
 	if !p.say("%s\n", body) {

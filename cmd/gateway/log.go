@@ -1,72 +1,127 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
 	"time"
 )
 
-// lineBuffer gathers log lines and writes them together: a write for each
-// decision would cost more than making the line. Nothing stays in it for longer
-// than a moment.
+// lineBuffer gathers log lines and writes them together, on a goroutine of its
+// own: a write for each decision would cost more than making the line, and a
+// reader of the log who stalls must not stall decisions. What does not fit is
+// counted, and said once there is room again.
 type lineBuffer struct {
-	mu     sync.Mutex
-	out    io.Writer
-	lines  bytes.Buffer
-	closed bool
-	flush  *time.Timer // runs while there are lines
+	out io.Writer
+
+	mu      sync.Mutex
+	lines   []byte
+	dropped int
+	closed  bool
+
+	some   chan struct{} // holds one token while there are lines
+	hurry  chan struct{} // holds one token while lines should not wait for more
+	ending chan struct{} // closed by close
+	ended  chan struct{} // closed once everything was written
 }
 
 const (
-	// logDelay is the longest that a line stays in the buffer.
+	// logDelay is the longest that a line waits for others.
 	logDelay = 100 * time.Millisecond
-	// logBatch is how many bytes are written at once.
+	// logBatch is how many bytes do not wait for more.
 	logBatch = 32 << 10
+	// logHeld is how many bytes wait at the most, for a writer that stalls.
+	logHeld = 4 << 20
+	// logFarewell is how long close waits for a writer that stalls.
+	logFarewell = 2 * time.Second
 )
 
 func newLineBuffer(out io.Writer) *lineBuffer {
-	b := &lineBuffer{out: out}
-	b.flush = time.AfterFunc(time.Hour, b.write)
-	b.flush.Stop()
+	b := &lineBuffer{
+		out: out, some: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		ending: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go b.run()
 	return b
 }
 
-// Write takes one line.
+// Write takes one line, or counts it where there is no room.
 func (b *lineBuffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.lines.Len() == 0 && !b.closed {
-		b.flush.Reset(logDelay)
+	if len(b.lines)+len(line) > logHeld || b.closed {
+		b.dropped++
+	} else {
+		b.lines = append(b.lines, line...)
 	}
-	b.lines.Write(line)
-	if b.lines.Len() >= logBatch || b.closed {
-		b.writeLocked()
+	full := len(b.lines) >= logBatch
+	b.mu.Unlock()
+	nudge(b.some)
+	if full {
+		b.flush()
 	}
 	return len(line), nil
+}
+
+// flush has what there is written without waiting for more.
+func (b *lineBuffer) flush() { nudge(b.hurry) }
+
+// nudge leaves a token, unless there is one.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run writes lines until close.
+func (b *lineBuffer) run() {
+	defer close(b.ended)
+	for {
+		select {
+		case <-b.some:
+		case <-b.ending:
+			b.write()
+			return
+		}
+		select {
+		case <-b.hurry:
+		case <-b.ending:
+		case <-time.After(logDelay):
+		}
+		b.write()
+	}
 }
 
 // write writes what there is.
 func (b *lineBuffer) write() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.writeLocked()
+	lines, dropped := b.lines, b.dropped
+	b.lines, b.dropped = make([]byte, 0, cap(lines)), 0
+	if cap(lines) > 2*logBatch {
+		b.lines = nil
+	}
+	b.mu.Unlock()
+	if dropped > 0 {
+		lines = fmt.Appendf(lines, "{\"level\":\"ERROR\",\"msg\":\"log lines were dropped: whoever reads them is too slow\",\"lines\":%d}\n", dropped)
+	}
+	if len(lines) > 0 {
+		_, _ = b.out.Write(lines) // there is nobody to tell that nobody can be told
+	}
 }
 
-func (b *lineBuffer) writeLocked() {
-	b.flush.Stop()
-	_, _ = b.out.Write(b.lines.Bytes()) // there is nobody to tell that nobody can be told
-	b.lines.Reset()
-}
-
-// close writes what there is; lines that come later are written at once.
+// close writes what there is and ends the goroutine. It does not wait for a
+// writer that stalls.
 func (b *lineBuffer) close() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.closed = true
-	b.writeLocked()
+	b.mu.Unlock()
+	close(b.ending)
+	select {
+	case <-b.ended:
+	case <-time.After(logFarewell):
+	}
 }
 
 // urgent is a handler that does not keep warnings and errors waiting.
@@ -79,7 +134,7 @@ type urgent struct {
 func (u urgent) Handle(ctx context.Context, r slog.Record) error {
 	err := u.Handler.Handle(ctx, r)
 	if r.Level >= slog.LevelWarn {
-		u.lines.write()
+		u.lines.flush()
 	}
 	return err
 }

@@ -31,6 +31,7 @@ func main() {
 func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process as it would any other
 	p := &program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		environ: os.Environ(), lookupEnv: os.LookupEnv, version: buildVersion(version),
@@ -75,7 +76,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if len(args) > 0 {
 		name, args = args[0], args[1:]
 	}
-	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
+	if slices.Contains(helpFlags(), name) {
 		p.usage(p.stdout)
 		return exitOK
 	}
@@ -88,6 +89,22 @@ func (p *program) run(ctx context.Context, args []string) int {
 	p.usage(p.stderr)
 	return exitUsage
 }
+
+// noArguments answers for a subcommand that takes none, and says whether that
+// was all.
+func (p *program) noArguments(command string, args []string) (code int, done bool) {
+	switch {
+	case len(args) == 0:
+		return exitOK, false
+	case slices.Contains(helpFlags(), args[0]):
+		p.usage(p.stdout)
+		return exitOK, true
+	}
+	p.complain("gateway %s: takes no arguments, got %q: it is configured by the environment (gateway env)\n", command, args[0])
+	return exitUsage, true
+}
+
+func helpFlags() []string { return []string{"help", "-h", "-help", "--help"} }
 
 func (p *program) usage(w io.Writer) {
 	var text strings.Builder
@@ -138,7 +155,10 @@ func buildVersion(linked string) build {
 	return b
 }
 
-func (p *program) printVersion(context.Context, []string) int {
+func (p *program) printVersion(_ context.Context, args []string) int {
+	if code, done := p.noArguments("version", args); done {
+		return code
+	}
 	if !p.say("hookgate %s (revision %s, %s)\n", p.version.version, p.version.revision, p.version.goVersion) {
 		return exitFailed
 	}

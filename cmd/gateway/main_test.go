@@ -139,6 +139,18 @@ func TestAskFailsWhereItsAnswerCannotBePrinted(t *testing.T) {
 	}
 }
 
+func TestAskDeniesWhereItIsStoppedBeforeItHasAnEnvelope(t *testing.T) {
+	stdin, writes := io.Pipe()
+	defer writes.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout bytes.Buffer
+	p := &program{stdin: stdin, stdout: &stdout, stderr: io.Discard}
+	if code := p.run(ctx, []string{"ask", "--url", "http://127.0.0.1:1"}); code != 0 || !strings.Contains(stdout.String(), `"decision":"deny"`) {
+		t.Errorf("code %d, %s", code, &stdout)
+	}
+}
+
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
@@ -182,13 +194,15 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 
 func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 	for pair, want := range map[string]string{
-		"HOOKGATE_MAX_IN_FLIGHT=many":   "MaxInFlight",
-		"HOOKGATE_DRAIN_TIMEOUT=5":      "DrainTimeout",
-		"HOOKGATE_LOG_LEVEL=loud":       "LogLevel",
+		"HOOKGATE_MAX_IN_FLIGHT=many":   `HOOKGATE_MAX_IN_FLIGHT is "many", which is not a whole number`,
+		"HOOKGATE_DRAIN_TIMEOUT=5":      `HOOKGATE_DRAIN_TIMEOUT is "5", which is not a duration like 30s`,
+		"HOOKGATE_DRAIN_TIMEOUT=0s":     `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
+		"HOOKGATE_RECENT_DECISIONS=-1":  `HOOKGATE_RECENT_DECISIONS is "-1": give a positive value`,
+		"HOOKGATE_LOG_LEVEL=loud":       `HOOKGATE_LOG_LEVEL is "loud", which is not debug, info, warn or error`,
 		"HOOKGATE_LOG_FORMAT=xml":       `HOOKGATE_LOG_FORMAT is "xml": use json or text`,
-		"HOOKGATE_ALLOW_ANONYMOUS=yes":  "AllowAnonymous",
+		"HOOKGATE_ALLOW_ANONYMOUS=yes":  `HOOKGATE_ALLOW_ANONYMOUS is "yes", which is not true or false`,
 		"HOOKGATE_ADDR=0.0.0.0:0":       "HOOKGATE_ALLOW_ANONYMOUS=true",
-		"HOOKGATE_MAX_REQUEST_BYTES=-1": "MaxRequestBytes is negative",
+		"HOOKGATE_MAX_REQUEST_BYTES=-1": `HOOKGATE_MAX_REQUEST_BYTES is "-1": give a positive value`,
 		"HOOKGATE_CONFIG=/nowhere/x":    "/nowhere/x",
 	} {
 		got := commandLine(t, []string{pair, "PATH=/bin"}, "")
@@ -222,11 +236,24 @@ func TestTheCommandLineSaysWhatItTakes(t *testing.T) {
 	}{
 		{[]string{"version"}, ran{0, "hookgate v1.2.3 (revision abc, go1.26)\n", ""}},
 		{[]string{"serve", "x"}, ran{2, "", "gateway serve: takes no arguments, got \"x\": it is configured by the environment (gateway env)\n"}},
-		{[]string{"health", "x"}, ran{2, "", "gateway health: takes no arguments, got \"x\"\n"}},
+		{[]string{"health", "x"}, ran{2, "", "gateway health: takes no arguments, got \"x\": it is configured by the environment (gateway env)\n"}},
 	} {
 		if diff := cmp.Diff(tc.want, commandLine(t, nil, "", tc.args...), cmp.AllowUnexported(ran{})); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", tc.args, diff)
 		}
+	}
+	for _, args := range [][]string{{"serve", "--help"}, {"check", "-h"}, {"version", "help"}} {
+		if got := commandLine(t, nil, "", args...); got.code != 0 || !strings.Contains(got.stdout+got.stderr, "usage: gateway") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	for _, args := range [][]string{{"env", "x"}, {"version", "x"}, {"check", "--nope"}} {
+		if got := commandLine(t, nil, "", args...); got.code != 2 || got.stderr == "" {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	if got := commandLine(t, []string{"hookgate_config=x"}, "", "check"); !strings.Contains(got.stderr, "hookgate_config means nothing to this version; did you mean HOOKGATE_CONFIG?") {
+		t.Errorf("a variable in lower case: %+v", got)
 	}
 	if got := commandLine(t, nil, "", "help"); got.code != 0 || !strings.Contains(got.stdout, "usage: gateway") {
 		t.Errorf("help: %+v", got)
@@ -325,7 +352,7 @@ func TestServeNeedsNothingAndDeniesAForcePush(t *testing.T) {
 	if code := s.stop(); code != 0 {
 		t.Errorf("it exits with %d: %s", code, s.log)
 	}
-	if !strings.Contains(s.log.String(), `"variable":"HOOKGATE_CONFG"`) {
+	if !strings.Contains(s.log.String(), `HOOKGATE_CONFG means nothing to this version; did you mean HOOKGATE_CONFIG?`) {
 		t.Errorf("a misspelt variable is not named: %s", s.log)
 	}
 	if health := commandLine(t, []string{"HOOKGATE_ADMIN_ADDR=" + s.admin}, "", "health"); health.code != 1 {

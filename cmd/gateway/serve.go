@@ -13,10 +13,12 @@ import (
 
 // serve runs the gateway until ctx ends.
 func (p *program) serve(ctx context.Context, args []string) int {
-	if len(args) > 0 {
-		p.complain("gateway serve: takes no arguments, got %q: it is configured by the environment (gateway env)\n", args[0])
-		return exitUsage
+	if code, done := p.noArguments("serve", args); done {
+		return code
 	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // from the first moment, or one would end the process
+	defer signal.Stop(hangups)
 	s, err := p.readSettings()
 	if err != nil {
 		p.complain("gateway: %v\n", err)
@@ -26,8 +28,8 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	defer lines.close()
 	log := newLogger(s, lines)
 	slog.SetDefault(log) // net/http says some things to the default alone
-	for _, name := range p.strangers() {
-		log.LogAttrs(ctx, slog.LevelWarn, "an environment variable of our prefix means nothing to this version; gateway env lists those that do", slog.String("variable", name))
+	for _, said := range p.strangers() {
+		log.LogAttrs(ctx, slog.LevelWarn, "environment", slog.String("warning", said))
 	}
 	o := p.options(s, log)
 	if s.LogLevel <= slog.LevelInfo {
@@ -38,9 +40,6 @@ func (p *program) serve(ctx context.Context, args []string) int {
 		p.complain("gateway: %v\n", err)
 		return exitFailed
 	}
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
 	go func() {
 		for {
 			select {
@@ -60,6 +59,9 @@ func (p *program) serve(ctx context.Context, args []string) int {
 
 // options translates settings.
 func (p *program) options(s settings, log *slog.Logger) gateway.Options {
+	if s.RecentDecisions == 0 {
+		s.RecentDecisions = -1 // where none is written less than zero
+	}
 	return gateway.Options{
 		Addr: s.Addr, AdminAddr: s.AdminAddr,
 		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/caarlos0/env/v10"
 )
 
@@ -19,9 +21,9 @@ const prefix = "HOOKGATE_"
 // settings are the environment variables. Their help is what gateway env
 // prints.
 type settings struct {
-	Addr            string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs ALLOW_ANONYMOUS"`
+	Addr            string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs HOOKGATE_ALLOW_ANONYMOUS"`
 	AdminAddr       string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
-	Config          string        `env:"CONFIG" help:"the operator's hooks file; without it and CHAINS_DIR the built-in default chain runs"`
+	Config          string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
 	ChainsDir       string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
 	AgentsDir       string        `env:"AGENTS_DIR" help:"directory of agents' profiles, one NAME.yaml each; POST /v1/turns runs them"`
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
@@ -33,7 +35,7 @@ type settings struct {
 	DrainTimeout    time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
 	AllowAnonymous  bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not authenticated"`
 	AllowedHosts    []string      `env:"ALLOWED_HOSTS" help:"comma-separated Host names the main listener answers to; on the loopback its own names are the default"`
-	RecentDecisions int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions remembers"`
+	RecentDecisions int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions remembers; 0 is none"`
 	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"10s" help:"how often files are looked at where no change was announced"`
 	Pprof           bool          `env:"PPROF" envDefault:"false" help:"true: serve /debug/pprof/ on the admin listener"`
 }
@@ -48,12 +50,63 @@ func (p *program) readSettings() (settings, error) {
 		}
 	}
 	if err := env.ParseWithOptions(&s, env.Options{Environment: ours, Prefix: prefix}); err != nil {
-		return s, fmt.Errorf("the environment: %w", err)
+		return s, fmt.Errorf("the environment: %w", plainly(err, ours))
 	}
+	var errs []error
 	if !slices.Contains([]string{"json", "text"}, s.LogFormat) {
-		return s, fmt.Errorf("the environment: %sLOG_FORMAT is %q: use json or text", prefix, s.LogFormat)
+		errs = append(errs, fmt.Errorf("the environment: %sLOG_FORMAT is %q: use json or text", prefix, s.LogFormat))
 	}
-	return s, nil
+	for name, positive := range map[string]bool{
+		"MAX_REQUEST_BYTES": s.MaxRequestBytes > 0, "MAX_IN_FLIGHT": s.MaxInFlight > 0, "BODY_TIMEOUT": s.BodyTimeout > 0,
+		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "RECENT_DECISIONS": s.RecentDecisions >= 0,
+	} {
+		if !positive {
+			errs = append(errs, fmt.Errorf("the environment: %s%s is %q: give a positive value", prefix, name, ours[prefix+name]))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return s, errors.Join(errs...)
+}
+
+// plainly says the library's errors by the names of the variables.
+func plainly(err error, ours map[string]string) error {
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return err
+	}
+	var errs []error
+	for _, one := range all.Errors {
+		var wrong env.ParseError
+		field, known := reflect.TypeFor[settings]().FieldByName(errorField(one, &wrong))
+		if !known {
+			errs = append(errs, one)
+			continue
+		}
+		name := prefix + field.Tag.Get("env")
+		errs = append(errs, fmt.Errorf("%s is %q, which is not %s (gateway env lists what it means)", name, ours[name], kindOf(field.Type)))
+	}
+	return errors.Join(errs...)
+}
+
+// errorField is the field that an error of the library is about.
+func errorField(err error, wrong *env.ParseError) string {
+	if !errors.As(err, wrong) {
+		return ""
+	}
+	return wrong.Name
+}
+
+// kindOf says what a value of a setting looks like.
+func kindOf(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration like 30s"
+	case t == reflect.TypeFor[slog.Level]():
+		return "debug, info, warn or error"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	}
+	return "a whole number"
 }
 
 // variable is one setting as it is listed.
@@ -68,7 +121,7 @@ func variables() []variable {
 	return all
 }
 
-// strangers returns the variables of our prefix that mean nothing. One that is
+// strangers says which variables of our prefix mean nothing. One that is
 // misspelt would otherwise leave a gateway running with another configuration
 // than its operator believes.
 func (p *program) strangers() []string {
@@ -76,14 +129,25 @@ func (p *program) strangers() []string {
 	var unknown []string
 	for _, pair := range p.environ {
 		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, prefix) && !slices.ContainsFunc(known, func(v variable) bool { return v.name == name }) {
-			unknown = append(unknown, name)
+		if !strings.HasPrefix(strings.ToUpper(name), prefix) || slices.ContainsFunc(known, func(v variable) bool { return v.name == name }) {
+			continue
 		}
+		nearest := slices.MinFunc(known, func(a, b variable) int {
+			return levenshtein.ComputeDistance(strings.ToUpper(name), a.name) - levenshtein.ComputeDistance(strings.ToUpper(name), b.name)
+		})
+		said := name + " means nothing to this version"
+		if levenshtein.ComputeDistance(strings.ToUpper(name), nearest.name) <= 3 {
+			said += "; did you mean " + nearest.name + "?"
+		}
+		unknown = append(unknown, said)
 	}
 	return unknown
 }
 
-func (p *program) listEnv(context.Context, []string) int {
+func (p *program) listEnv(_ context.Context, args []string) int {
+	if code, done := p.noArguments("env", args); done {
+		return code
+	}
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(table, "VARIABLE\tDEFAULT\tMEANING\n") // a tabwriter fails at Flush
 	for _, v := range variables() {

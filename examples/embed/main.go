@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway"
@@ -29,7 +30,7 @@ func (noProd) Intercept(_ context.Context, call *chain.Request) (chain.Outcome, 
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	g, err := gateway.New(gateway.Options{Interceptors: []transport.Interceptor{noProd{}}})
 	if err == nil {
