@@ -25,6 +25,8 @@ type builder struct {
 	set     *config.Set
 	// kept are what the plan before holds, by who they are.
 	kept map[identity]*live
+	// seats are the turns under way, by agent.
+	seats map[string]*seats
 	// dry makes nothing that starts a process by itself.
 	dry bool
 
@@ -37,6 +39,7 @@ type builder struct {
 type built struct {
 	plan     *plan
 	lives    map[identity]*live
+	seats    map[string]*seats
 	activate func()
 }
 
@@ -52,14 +55,15 @@ func (b *builder) build() (*built, error) {
 		all = slices.Concat(all, own)
 		chains = append(chains, b.draft(name, slices.Concat(shared, own)))
 	}
-	p, activate, err := b.assemble(chains, all)
+	agents := b.agents()
+	p, activate, err := b.assemble(chains, all, agents)
 	if err = errors.Join(append(b.mistakes, err)...); err != nil {
 		for _, l := range b.fresh {
 			l.binding.Close()
 		}
 		return nil, err
 	}
-	return &built{plan: p, lives: b.made, activate: activate}, nil
+	return &built{plan: p, lives: b.made, seats: seatsOf(agents), activate: activate}, nil
 }
 
 // chainDraft is a chain before its observers are known.
@@ -77,15 +81,15 @@ func (b *builder) draft(name string, members []*member) chainDraft {
 }
 
 // assemble gives everybody an observer and makes the chains.
-func (b *builder) assemble(drafts []chainDraft, all []*member) (*plan, func(), error) {
+func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent) (*plan, func(), error) {
 	if len(b.mistakes) > 0 {
 		return nil, nil, nil // they are reason enough
 	}
-	series, err := b.metrics.Configure(b.measured(drafts, all))
+	series, err := b.metrics.Configure(b.measured(drafts, all, agents))
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &plan{sum: hex.EncodeToString(b.set.Sum[:]), chains: map[string]*chain.Chain{}, hooks: all}
+	p := &plan{sum: hex.EncodeToString(b.set.Sum[:]), chains: map[string]*chain.Chain{}, hooks: all, agents: map[string]*agent{}}
 	var errs []error
 	for i, d := range drafts {
 		for n, m := range d.members {
@@ -102,11 +106,15 @@ func (b *builder) assemble(drafts []chainDraft, all []*member) (*plan, func(), e
 		}
 		p.chains[d.options.Name] = c
 	}
+	for i, a := range agents {
+		a.metrics, a.chain = series.Agents[i], p.chain(a.profile.Chain)
+		p.agents[a.profile.Name] = a
+	}
 	return p, series.Activate, errors.Join(errs...)
 }
 
 // measured describes the plan to the metrics.
-func (b *builder) measured(drafts []chainDraft, all []*member) metrics.Config {
+func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent) metrics.Config {
 	known := make(map[*member]*metrics.Participant, len(all))
 	for _, m := range all {
 		known[m] = m.measured()
@@ -118,6 +126,9 @@ func (b *builder) measured(drafts []chainDraft, all []*member) metrics.Config {
 			mc.Participants = append(mc.Participants, known[m])
 		}
 		c.Chains = append(c.Chains, mc)
+	}
+	for _, a := range agents {
+		c.Agents = append(c.Agents, metrics.Agent{Name: a.profile.Name, Permission: a.profile.Permission, InFlight: a.seats.taken})
 	}
 	return c
 }
@@ -330,9 +341,10 @@ func settled(h *config.Hook, key string) func(binding, error) (binding, error) {
 // shadowCalls is how many calls to one shadow are under way at once.
 const shadowCalls = 64
 
-// longestTimeout and longestBudget bound what files may say; histograms reach
-// up to them.
+// longestTimeout, longestBudget and longestTurn bound what files may say;
+// histograms reach up to them.
 const (
 	longestTimeout = 10 * time.Minute
 	longestBudget  = time.Hour
+	longestTurn    = 24*time.Hour + 10*time.Minute // with the grace
 )

@@ -66,6 +66,9 @@ func reportOn(o Options, set *config.Set) *Report {
 	if o.ChainsDir != "" {
 		r.Files += fmt.Sprintf(" and %d chains of %s", len(set.Chains), o.ChainsDir)
 	}
+	if o.AgentsDir != "" {
+		r.Files += fmt.Sprintf(" and %d agents of %s", len(set.Agents), o.AgentsDir)
+	}
 	for _, name := range append([]string{config.OperatorChain}, slices.Sorted(maps.Keys(set.Chains))...) {
 		c, _ := set.Chain(name) // the names are the set's own
 		report := ChainReport{Name: name, Hooks: len(c.Hooks), Budget: c.Budget, WorstCase: map[chain.Event]time.Duration{}}

@@ -30,6 +30,8 @@ type Options struct {
 	ConfigFile string
 	// ChainsDir is the directory of tenants' chains. Empty means none.
 	ChainsDir string
+	// AgentsDir is the directory of agents' profiles. Empty means none.
+	AgentsDir string
 	// Interceptors are asked before every hook of a file, in this order.
 	Interceptors []transport.Interceptor
 	// InterceptorTimeout is the longest each of them may take. Default 5 s.
@@ -45,6 +47,8 @@ type Options struct {
 	MaxRequestBytes int64
 	// MaxInFlight bounds the requests at once. Default 16384.
 	MaxInFlight int
+	// MaxTurns bounds the turns of one agent at once. Default 32.
+	MaxTurns int
 	// BodyTimeout is how long a caller may take to send a request, and how long
 	// to read an answer. Default 30 s.
 	BodyTimeout time.Duration
@@ -66,7 +70,7 @@ type Options struct {
 	// is none.
 	EnvironmentProxy func(*http.Request) (*url.URL, error)
 	// HookEnvironment is the environment of subprocesses, as NAME=VALUE; what
-	// their entries say comes on top.
+	// their entries say comes on top. It is that of agents as well.
 	HookEnvironment []string
 	// Logger takes what operators want to know. Nil discards it.
 	Logger *slog.Logger
@@ -89,6 +93,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	bound("MaxRequestBytes", o.MaxRequestBytes)
 	bound("MaxInFlight", int64(o.MaxInFlight))
+	bound("MaxTurns", int64(o.MaxTurns))
 	bound("BodyTimeout", int64(o.BodyTimeout))
 	bound("DrainTimeout", int64(o.DrainTimeout))
 	bound("ReloadInterval", int64(o.ReloadInterval))
@@ -98,6 +103,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.InterceptorTimeout = or(o.InterceptorTimeout, 5*time.Second)
 	o.MaxRequestBytes = or(o.MaxRequestBytes, 16<<20)
 	o.MaxInFlight = or(o.MaxInFlight, 16384)
+	o.MaxTurns = or(o.MaxTurns, 32)
 	o.BodyTimeout = or(o.BodyTimeout, 30*time.Second)
 	o.DrainTimeout = or(o.DrainTimeout, 30*time.Second)
 	o.RecentDecisions = max(or(o.RecentDecisions, 1000), 0)
@@ -148,7 +154,8 @@ type Gateway struct {
 	reloading sync.Mutex // held by whoever changes what follows
 	set       *config.Set
 	lives     map[identity]*live
-	retiring  sync.WaitGroup // a plan for each of which somebody is not gone yet
+	seats     map[string]*seats // by agent
+	retiring  sync.WaitGroup    // a plan for each of which somebody is not gone yet
 	waitingMu sync.Mutex
 	waiting   map[*plan]struct{} // those plans
 }
@@ -191,7 +198,7 @@ func New(options Options) (*Gateway, error) {
 func newMetrics(o Options, registry *prometheus.Registry) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
-		Routes: routes(), MaxTimeout: longestTimeout, MaxBudget: longestBudget,
+		Routes: routes(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
 	})
 }
 

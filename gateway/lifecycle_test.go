@@ -124,12 +124,13 @@ func TestAnAddressWithoutAPortIsNamed(t *testing.T) {
 }
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
-	_, err := New(Options{MaxRequestBytes: -1, MaxInFlight: -1, BodyTimeout: -1, DrainTimeout: -1, ReloadInterval: -1, InterceptorTimeout: -1})
+	_, err := New(Options{MaxRequestBytes: -1, MaxInFlight: -1, MaxTurns: -1, BodyTimeout: -1, DrainTimeout: -1, ReloadInterval: -1, InterceptorTimeout: -1})
 	if err == nil {
 		t.Fatal("New took them")
 	}
 	want := `MaxRequestBytes is negative: give a positive value
 MaxInFlight is negative: give a positive value
+MaxTurns is negative: give a positive value
 BodyTimeout is negative: give a positive value
 DrainTimeout is negative: give a positive value
 ReloadInterval is negative: give a positive value

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		}
 	case "environment":
 		fmt.Printf("{\"decision\":\"deny\",\"reason\":%q}\n", strings.Join(os.Environ(), " "))
+	case "agent":
+		runAgent(os.Getenv("GATEWAY_TEST_AGENT"))
 	default:
 		fmt.Fprintln(os.Stderr, "unknown behaviour", behaviour)
 		os.Exit(3)

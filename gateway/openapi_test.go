@@ -118,7 +118,16 @@ func (d *description) check(method, path string, status int, header http.Header,
 	if !strings.HasSuffix(kind, "json") {
 		return nil
 	}
-	return d.checkBody(pointer+"/content/"+escaped(kind)+"/schema", body)
+	texts := [][]byte{body}
+	if kind == "application/x-ndjson" {
+		texts = bytes.Split(bytes.TrimSuffix(body, []byte("\n")), []byte("\n"))
+	}
+	for _, text := range texts {
+		if err := d.checkBody(pointer+"/content/"+escaped(kind)+"/schema", text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *description) checkBody(pointer string, body []byte) error {

@@ -11,6 +11,7 @@ type plan struct {
 	sum    string // hex digest of the files
 	chains map[string]*chain.Chain
 	hooks  []*member // in the order of the files
+	agents map[string]*agent
 
 	mu       sync.Mutex
 	inside   int  // requests that are being decided by it

@@ -20,7 +20,7 @@ func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 		return is(q.Get("chain"), d.chain) && is(q.Get("tool"), d.tool) &&
 			is(q.Get("decision"), d.decision) && is(q.Get("cause"), d.cause)
 	}
-	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+	if wantsEvents(r) {
 		g.followDecisions(w, r, keep)
 		return
 	}
@@ -41,6 +41,11 @@ func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 		body = append(body, d.line...)
 	}
 	writeBody(w, append(body, "]}"...))
+}
+
+// wantsEvents reports whether the caller asks for server-sent events.
+func wantsEvents(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 // is reports whether a filter lets a value through; an empty filter does.
@@ -86,7 +91,7 @@ func (g *Gateway) followDecisions(w http.ResponseWriter, r *http.Request, keep f
 	}
 }
 
-// eventStream writes server-sent events, each within the patience.
+// eventStream writes texts, mostly server-sent events, each within the patience.
 type eventStream struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
@@ -94,9 +99,18 @@ type eventStream struct {
 }
 
 func (s *eventStream) send(text string) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.patience)); err != nil {
+	if err := s.bound(); err != nil {
 		return err
 	}
+	return s.put(text)
+}
+
+// bound begins the time that the reader has for the next text.
+func (s *eventStream) bound() error {
+	return s.control.SetWriteDeadline(time.Now().Add(s.patience))
+}
+
+func (s *eventStream) put(text string) error {
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 // loadFiles reads the files that o names for the first time.
 func loadFiles(o Options) (*config.Set, error) {
 	return config.Load(config.Options{
-		ConfigFile: o.ConfigFile, ChainsDir: o.ChainsDir, Default: guard.DefaultChain(),
-		Guards: guard.Names(), LookupEnv: o.LookupEnv,
+		ConfigFile: o.ConfigFile, ChainsDir: o.ChainsDir, AgentsDir: o.AgentsDir, Default: guard.DefaultChain(),
+		Guards: guard.Names(), LookupEnv: o.LookupEnv, AgentEnvironment: o.HookEnvironment,
 	})
 }
 
@@ -60,7 +60,7 @@ func (g *Gateway) warn(ctx context.Context, set *config.Set) {
 
 // adopt makes a plan of a set and puts it in force.
 func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
-	b := &builder{options: &g.options, metrics: g.metrics, set: set, kept: g.lives}
+	b := &builder{options: &g.options, metrics: g.metrics, set: set, kept: g.lives, seats: g.seats}
 	next, err := b.build() //nolint:contextcheck // what a plan starts outlives the reload
 	if err != nil {
 		return err
@@ -71,9 +71,10 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	}
 	next.activate()
 	before, lives := g.plans.put(next.plan), g.lives
-	g.set, g.lives = set, next.lives
+	g.set, g.lives, g.seats = set, next.lives, next.seats
 	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", set.Operator.Path),
-		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.String("config_sha256", next.plan.sum))
+		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.Int("agents", len(set.Agents)),
+		slog.String("config_sha256", next.plan.sum))
 	if before != nil {
 		g.retire(before, lives)
 	}
@@ -123,7 +124,7 @@ func (g *Gateway) release(lives map[identity]*live) {
 
 // watch reloads whenever files may have changed, until ctx ends.
 func (g *Gateway) watch(ctx context.Context) {
-	if g.options.ConfigFile == "" && g.options.ChainsDir == "" {
+	if g.options.ConfigFile == "" && g.options.ChainsDir == "" && g.options.AgentsDir == "" {
 		return // nothing to watch: the default chain is part of the program
 	}
 	config.Watch(ctx, config.WatchOptions{

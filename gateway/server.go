@@ -42,6 +42,7 @@ func (g *Gateway) newServer(h http.Handler) *http.Server {
 const (
 	routeDecide      = "/v1/decide"
 	routeDecideChain = "/v1/chains/{chain}/decide"
+	routeTurns       = "/v1/turns"
 	routeHooks       = "/v1/hooks"
 	routeDecisions   = "/v1/decisions"
 	routeOpenAPI     = "/openapi.yaml"
@@ -55,6 +56,7 @@ func routes() []metrics.Route {
 	return []metrics.Route{
 		{Pattern: routeDecide, Codes: deciding},
 		{Pattern: routeDecideChain, Codes: deciding},
+		{Pattern: routeTurns, Codes: deciding},
 		{Pattern: routeHooks, Codes: reading},
 		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
 		{Pattern: routeOpenAPI, Codes: reading},
@@ -67,6 +69,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Use(g.answered, g.admitted)
 	r.Post(routeDecide, g.decideOperator)
 	r.Post(routeDecideChain, g.decideChain)
+	r.Post(routeTurns, g.serveTurn)
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
 	r.Get(routeOpenAPI, serveOpenAPI)

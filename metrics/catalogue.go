@@ -18,10 +18,13 @@ type catalogue struct {
 
 	decisions, denials                              table
 	answers, failures, failOpen, flips, transitions table
+	turns, permissions                              table
 
-	decisionDurations, hookDurations histograms
+	decisionDurations, hookDurations, turnDurations histograms
 
 	states states
+	// turnsInFlight counts the turns of each agent when somebody looks (M7).
+	turnsInFlight map[string]func() int
 }
 
 // catalogue returns one without series, to follow another.
@@ -34,18 +37,22 @@ func (s *shapes) catalogue(before *catalogue) *catalogue {
 		failOpen:          newTable(s.failOpen, &before.failOpen),
 		flips:             newTable(s.flips, &before.flips),
 		transitions:       newTable(s.transitions, &before.transitions),
+		turns:             newTable(s.turns, &before.turns),
+		permissions:       newTable(s.permissions, &before.permissions),
 		decisionDurations: newHistograms(s.decisionDurations, [2]string{"chain", "event"}, &before.decisionDurations),
 		hookDurations:     newHistograms(s.hookDurations, [2]string{"hook", "binding"}, &before.hookDurations),
+		turnDurations:     newHistograms(s.turnDurations, [2]string{"agent"}, &before.turnDurations),
 		states:            states{},
+		turnsInFlight:     map[string]func() int{},
 	}
 }
 
 func (c *catalogue) tables() []*table {
-	return []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions}
+	return []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions, &c.turns, &c.permissions}
 }
 
 func (c *catalogue) histograms() []*histograms {
-	return []*histograms{&c.decisionDurations, &c.hookDurations}
+	return []*histograms{&c.decisionDurations, &c.hookDurations, &c.turnDurations}
 }
 
 // made forgets the catalogue before.

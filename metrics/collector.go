@@ -34,6 +34,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		t.collect(ch)
 	}
 	a.states.collect(c.shapes, ch)
+	for agent, inFlight := range a.turnsInFlight {
+		ch <- prometheus.MustNewConstMetric(c.shapes.turnsInFlight, prometheus.GaugeValue, float64(inFlight()), agent)
+	}
 	ch <- prometheus.MustNewConstMetric(c.shapes.configInfo, prometheus.GaugeValue, 1, a.sum)
 	ch <- prometheus.MustNewConstMetric(c.shapes.configSince, prometheus.GaugeValue, float64(a.since.UnixMilli())/1000)
 }

@@ -14,11 +14,12 @@ func (s *shapes) all() map[string]*shape {
 	return map[string]*shape{
 		"decisions": s.decisions, "denials": s.denials, "answers": s.answers, "failures": s.failures,
 		"failOpen": s.failOpen, "flips": s.flips, "transitions": s.transitions,
+		"turns": s.turns, "permissions": s.permissions,
 	}
 }
 
 func TestM1_EveryColumnIsALabelSetOfItsOwn(t *testing.T) {
-	for name, s := range newShapes(time.Hour, time.Minute).all() {
+	for name, s := range newShapes(time.Hour, time.Minute, time.Hour).all() {
 		if len(s.columns) > 64 {
 			t.Errorf("%s: %d columns do not fit into the 64 bits that say which are shown", name, len(s.columns))
 		}
@@ -128,7 +129,7 @@ func TestM8_TheTopBucketIsNotBelowTheLongestTime(t *testing.T) {
 }
 
 func TestAConfigurationHoldsNothingOfTheOneBefore(t *testing.T) {
-	m := &Metrics{shapes: newShapes(time.Hour, time.Minute)}
+	m := &Metrics{shapes: newShapes(time.Hour, time.Minute, time.Hour)}
 	m.active.Store(&active{catalogue: m.shapes.catalogue(&catalogue{})})
 	c, err := m.Configure(Config{})
 	if err != nil {

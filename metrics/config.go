@@ -18,6 +18,8 @@ type Config struct {
 	Sum [sha256.Size]byte
 	// Chains are all chains, the operator's own included.
 	Chains []Chain
+	// Agents are all agents, each with a name of its own.
+	Agents []Agent
 }
 
 // Chain is one chain of a configuration.
@@ -126,6 +128,11 @@ func (c *Config) check() error {
 			if err := p.check(); err != nil {
 				errs = append(errs, fmt.Errorf("metrics: chain %q: participant %d %w", ch.label(), i, err))
 			}
+		}
+	}
+	for i := range c.Agents {
+		if err := c.Agents[i].check(); err != nil {
+			errs = append(errs, fmt.Errorf("metrics: agent %d %w", i, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -12,6 +12,8 @@ import (
 type Configuration struct {
 	// Chains are the observers of each chain, in the order of [Config].Chains.
 	Chains []ChainObservers
+	// Agents are the observers of each agent, in the order of [Config].Agents.
+	Agents []*AgentObserver
 
 	metrics   *Metrics
 	catalogue *catalogue
@@ -41,6 +43,9 @@ func (m *Metrics) Configure(c Config) (*Configuration, error) {
 	made := &Configuration{metrics: m, catalogue: d.catalogue}
 	for _, ch := range c.Chains {
 		made.Chains = append(made.Chains, d.chain(&ch))
+	}
+	for i := range c.Agents {
+		made.Agents = append(made.Agents, d.agent(&c.Agents[i]))
 	}
 	d.made()
 	return made, nil

@@ -1,4 +1,4 @@
-// Package metrics counts what chains and their participants do, for
+// Package metrics counts what chains, their participants and agents do, for
 // Prometheus. It implements the observers that package chain declares; the
 // program that puts everything together describes its configuration in the
 // types of this package and hands the observers on.

@@ -64,7 +64,7 @@ func newMetrics(t tester) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(metrics.Options{
-		Registerer: registry, MaxTimeout: 10 * time.Minute, MaxBudget: time.Hour,
+		Registerer: registry, MaxTimeout: 10 * time.Minute, MaxBudget: time.Hour, MaxTurn: time.Hour,
 		Version: "1.2.3", Revision: "abcdef", GoVersion: "go1.26",
 		Routes: []metrics.Route{{Pattern: "/v1/decide", Codes: []int{200, 400}}},
 	})

@@ -41,7 +41,8 @@ func durations(name, help string, buckets []float64) prometheus.HistogramOpts {
 	}
 }
 
-// histograms is a histogram metric in one configuration. It has two labels.
+// histograms is a histogram metric in one configuration. It has two labels,
+// or one where the second has no name.
 type histograms struct {
 	opts   prometheus.HistogramOpts
 	labels [2]string
@@ -66,7 +67,10 @@ func (h *histograms) series(values [2]string) prometheus.Histogram {
 	s, ok := h.before[values]
 	if !ok {
 		opts := h.opts
-		opts.ConstLabels = prometheus.Labels{h.labels[0]: values[0], h.labels[1]: values[1]}
+		opts.ConstLabels = prometheus.Labels{h.labels[0]: values[0]}
+		if h.labels[1] != "" {
+			opts.ConstLabels[h.labels[1]] = values[1]
+		}
 		s = prometheus.NewHistogram(opts)
 	}
 	h.all[values] = s

@@ -23,6 +23,8 @@ type Options struct {
 	// MaxTimeout and MaxBudget are the longest that configuration allows one
 	// participant and one chain to take.
 	MaxTimeout, MaxBudget time.Duration
+	// MaxTurn is the longest that configuration allows an agent's turn to take.
+	MaxTurn time.Duration
 }
 
 // check returns every reason why there cannot be metrics.
@@ -36,6 +38,9 @@ func (o *Options) check() error {
 	}
 	if o.MaxBudget <= 0 {
 		errs = append(errs, fmt.Errorf("metrics: the longest budget %v is not positive", o.MaxBudget))
+	}
+	if o.MaxTurn <= 0 {
+		errs = append(errs, fmt.Errorf("metrics: the longest turn %v is not positive", o.MaxTurn))
 	}
 	for _, r := range o.Routes {
 		if err := r.check(); err != nil {
@@ -64,8 +69,8 @@ func New(o Options) (*Metrics, error) {
 		return nil, err
 	}
 	m := &Metrics{
-		shapes:   newShapes(o.MaxBudget, o.MaxTimeout),
-		requests: newRequests(o.Routes, max(o.MaxBudget, o.MaxTimeout)),
+		shapes:   newShapes(o.MaxBudget, o.MaxTimeout, o.MaxTurn),
+		requests: newRequests(o.Routes, max(o.MaxBudget, o.MaxTimeout, o.MaxTurn)),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "build_info",
 			Help: "Which build this is; always 1.",

@@ -241,7 +241,7 @@ func TestM1_AToolThatIsNamedOtherSharesTheLabel(t *testing.T) {
 func TestM1_BytesThatAreNoTextTakeDownNothing(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(metrics.Options{
-		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second,
+		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
 		Version: "v\xff", Revision: "\xfe", GoVersion: "go\xff",
 		Routes: []metrics.Route{{Pattern: "/\xff", Codes: []int{200}}},
 	})
@@ -298,7 +298,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 func TestTheOtherRouteMayBeListedForItsCodes(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	_, err := metrics.New(metrics.Options{
-		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second,
+		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
 		Routes: []metrics.Route{{Pattern: "other", Codes: []int{404, 405}}, {Pattern: "/a", Codes: []int{200}}, {Pattern: "/a", Codes: []int{400}}},
 	})
 	if err != nil {
@@ -335,6 +335,7 @@ func TestNewRefusesWhatItCannotMeasure(t *testing.T) {
 	want := `metrics: no registry to register on
 metrics: the longest timeout 0s is not positive
 metrics: the longest budget 0s is not positive
+metrics: the longest turn 0s is not positive
 metrics: a route has no pattern
 metrics: route "/v1/decide": 99 is no HTTP status`
 	if err == nil || err.Error() != want {
@@ -344,7 +345,7 @@ metrics: route "/v1/decide": 99 is no HTTP status`
 
 func TestNewRegistersEverythingOrNothing(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	o := metrics.Options{Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second}
+	o := metrics.Options{Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second}
 	inTheWay := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
 	if err := registry.Register(inTheWay); err != nil {
 		t.Fatal(err)

@@ -13,13 +13,15 @@ const namespace = "hookgate_"
 type shapes struct {
 	decisions, denials                              *shape
 	answers, failures, failOpen, flips, transitions *shape
-	decisionDurations, hookDurations                prometheus.HistogramOpts
+	turns, permissions                              *shape
+	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
 	breakerState, inFlight, configInfo, configSince *prometheus.Desc
+	turnsInFlight                                   *prometheus.Desc
 }
 
-// newShapes returns the metrics for decisions that take up to maxBudget and
-// calls to participants that take up to maxTimeout.
-func newShapes(maxBudget, maxTimeout time.Duration) *shapes {
+// newShapes returns the metrics for decisions that take up to maxBudget, calls
+// to participants that take up to maxTimeout and turns that take up to maxTurn.
+func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 	return &shapes{
 		decisions: newShape("decisions_total",
 			"Decisions of each chain. The cause is none where answers decided, uncovered where no participant applied, else the failure that denied.",
@@ -42,14 +44,24 @@ func newShapes(maxBudget, maxTimeout time.Duration) *shapes {
 		transitions: newShape("breaker_transitions_total",
 			"Changes of each circuit breaker from one state to another.",
 			[]string{"hook"}, []string{"from", "to"}, transitionColumns()),
+		turns: newShape("turns_total",
+			"Turns of each agent by how they ended: result, error where the agent said so, timeout, abandoned where the caller stopped waiting, else failure.",
+			[]string{"agent"}, []string{"outcome"}, turnColumns()),
+		permissions: newShape("turn_permissions_total",
+			"Answers to each agent's requests for permission.",
+			[]string{"agent"}, []string{"behavior"}, permissionColumns()),
 		decisionDurations: durations("decision_duration_seconds",
 			"How long chains took to decide.", ladder(maxBudget)),
 		hookDurations: durations("hook_duration_seconds",
 			"How long participants took to answer or to fail, where they were asked.", ladder(maxTimeout)),
+		turnDurations: durations("turn_duration_seconds",
+			"How long turns of agents took.", ladder(maxTurn)),
 		breakerState: prometheus.NewDesc(namespace+"breaker_state",
 			"Whether a circuit breaker of that hook is in the state.", []string{"hook", "state"}, nil),
 		inFlight: prometheus.NewDesc(namespace+"hook_in_flight",
 			"Calls to the hook that are under way.", []string{"hook"}, nil),
+		turnsInFlight: prometheus.NewDesc(namespace+"turns_in_flight",
+			"Turns of the agent that are under way.", []string{"agent"}, nil),
 		configInfo: prometheus.NewDesc(namespace+"config_info",
 			"The digest of the active configuration.", []string{"sha256"}, nil),
 		configSince: prometheus.NewDesc(namespace+"config_last_reload_success_timestamp_seconds",
@@ -63,6 +75,7 @@ func (s *shapes) descs() []*prometheus.Desc {
 	return []*prometheus.Desc{
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
-		s.breakerState, s.inFlight, s.configInfo, s.configSince,
+		s.turns.desc, s.permissions.desc,
+		s.breakerState, s.inFlight, s.turnsInFlight, s.configInfo, s.configSince,
 	}
 }

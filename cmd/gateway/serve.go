@@ -64,9 +64,9 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 	}
 	return gateway.Options{
 		Addr: s.Addr, AdminAddr: s.AdminAddr,
-		ConfigFile: s.Config, ChainsDir: s.ChainsDir,
+		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir,
 		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
-		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, BodyTimeout: s.BodyTimeout,
+		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, MaxTurns: s.MaxTurns, BodyTimeout: s.BodyTimeout,
 		DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,
 		LookupEnv: p.lookupEnv, EnvironmentProxy: http.ProxyFromEnvironment, HookEnvironment: p.hookEnvironment(), Logger: log,
 		Version: p.version.version, Revision: p.version.revision, GoVersion: p.version.goVersion,

@@ -25,10 +25,12 @@ type settings struct {
 	AdminAddr       string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
 	Config          string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
 	ChainsDir       string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
+	AgentsDir       string        `env:"AGENTS_DIR" help:"directory of agents' profiles, one NAME.yaml each; POST /v1/turns runs them"`
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
 	LogFormat       string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are JSON in either"`
 	MaxRequestBytes int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"largest body of a request, in bytes"`
 	MaxInFlight     int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"most requests at once; more are answered 503"`
+	MaxTurns        int           `env:"MAX_TURNS" envDefault:"32" help:"most turns of one agent at once; more are answered 503"`
 	BodyTimeout     time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read an answer"`
 	DrainTimeout    time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
 	AllowAnonymous  bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not authenticated"`

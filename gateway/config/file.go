@@ -37,14 +37,8 @@ type File struct {
 // errors.
 func (r *reading) parseFile(data []byte) *File {
 	f := &File{Path: r.file, budgetAt: place{line: 1, column: 1}}
-	root, flaws := parse(r.file, data)
-	for _, flaw := range flaws {
-		r.failAt(flaw.at, way{}, "%s", flaw.message)
-	}
+	root := r.root(data, noConfiguration)
 	if root == nil {
-		if len(flaws) == 0 {
-			r.failAt(f.budgetAt, way{}, noConfiguration)
-		}
 		return f
 	}
 	o, ok := r.object(value{node: root}, "schema", "budget_ms", "on_uncovered", "hooks")
@@ -63,6 +57,19 @@ func (r *reading) parseFile(data []byte) *File {
 	}
 	f.Hooks = r.hooks(value{node: root}, o)
 	return f
+}
+
+// root reads a whole file as a tree. It is nil where there is none, which has
+// then been said: as nothing where the file is empty.
+func (r *reading) root(data []byte, nothing string) *node {
+	root, flaws := parse(r.file, data)
+	for _, flaw := range flaws {
+		r.failAt(flaw.at, way{}, "%s", flaw.message)
+	}
+	if root == nil && len(flaws) == 0 {
+		r.failAt(place{line: 1, column: 1}, way{}, "%s", nothing)
+	}
+	return root
 }
 
 // schema makes sure that the file is written in the one form that is known.

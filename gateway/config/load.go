@@ -2,12 +2,10 @@ package config
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // OperatorChain is the name of the operator's own chain. No tenant's chain can
@@ -30,6 +28,12 @@ type Options struct {
 	Default []byte
 	// Guards are the names that use: may have.
 	Guards []string
+	// AgentsDir is the directory of the agents' profiles, each NAME.yaml,
+	// NAME.yml or NAME.json the agent of that name; empty where there is none.
+	AgentsDir string
+	// AgentEnvironment is what every agent may find in its environment, as
+	// NAME=VALUE. The names of a profile's env_allowlist come on top.
+	AgentEnvironment []string
 	// LookupEnv finds the variable of ${NAME}; nil is that none is set.
 	LookupEnv func(name string) (string, bool)
 }
@@ -41,6 +45,8 @@ type Set struct {
 	Operator *File
 	// Chains are the tenants' files by the names of their chains.
 	Chains map[string]*File
+	// Agents are the agents' profiles by their names.
+	Agents map[string]*Agent
 	// Sum is the hash of the names and contents of every file that was read,
 	// those included that the files refer to. Two sets with one sum are the
 	// same.
@@ -61,8 +67,9 @@ func Load(o Options) (*Set, error) { return load(o, nil) }
 
 // Next reads the same files again, as the configuration that is to follow s.
 // Beyond the mistakes that Load finds it is an error that the operator's file,
-// the directory of the chains, or every chain at once is gone: that is how a
-// volume looks that was not filled, and nobody removes a guard in this way.
+// the directory of the chains or of the agents, or everything in one of them at
+// once is gone: that is how a volume looks that was not filled, and nobody
+// removes a guard in this way.
 // The set that Next is called on stays as it is; it is what Next returns where
 // no file has changed.
 func (s *Set) Next() (*Set, error) {
@@ -128,12 +135,15 @@ type loader struct {
 func build(o Options, previous *Set, snap *snapshot) (*Set, error) {
 	l := loader{
 		options: o, previous: previous, snap: snap, warnings: map[string][]Warning{},
-		set: &Set{Chains: map[string]*File{}, options: o},
+		set: &Set{Chains: map[string]*File{}, Agents: map[string]*Agent{}, options: o},
 	}
 	if err := l.operator(); err != nil {
 		return nil, err
 	}
 	if err := l.chains(); err != nil {
+		return nil, err
+	}
+	if err := l.agents(); err != nil {
 		return nil, err
 	}
 	if len(l.errors) > 0 {
@@ -177,19 +187,33 @@ func (l *loader) operator() error {
 
 // file reads one file of the snapshot.
 func (l *loader) file(chain, name, path string, data []byte) *File {
-	lookup := l.options.LookupEnv
-	if lookup == nil {
-		lookup = func(string) (string, bool) { return "", false }
-	}
-	r := reading{
-		file: name, dir: filepath.Dir(path), home: homeOf(path), guards: l.options.Guards,
-		fill: filler{lookup: lookup, read: l.snap.file},
-	}
+	r := l.reading(name, path)
 	f := r.parseFile(data)
-	sortErrors(r.errors)
-	l.errors = append(l.errors, r.errors...)
+	l.took(r)
 	l.warnings[chain] = append(l.warnings[chain], r.warnings...)
 	return f
+}
+
+// reading returns one of the file at path, which errors call name.
+func (l *loader) reading(name, path string) *reading {
+	return &reading{
+		file: name, dir: filepath.Dir(path), home: homeOf(path), guards: l.options.Guards,
+		fill: filler{lookup: l.options.lookup, read: l.snap.file},
+	}
+}
+
+// took takes the mistakes of a file that was read.
+func (l *loader) took(r *reading) {
+	sortErrors(r.errors)
+	l.errors = append(l.errors, r.errors...)
+}
+
+// lookup finds a variable.
+func (o *Options) lookup(name string) (string, bool) {
+	if o.LookupEnv == nil {
+		return "", false
+	}
+	return o.LookupEnv(name)
 }
 
 // fail reports a mistake of a whole file or directory.
@@ -199,67 +223,24 @@ func (l *loader) fail(name string, err error) {
 
 // chains reads the tenants' files.
 func (l *loader) chains() error {
-	if l.options.ChainsDir == "" {
-		return nil
+	f := folder{
+		path: l.options.ChainsDir, one: "chain",
+		takes: func(name string) error {
+			if name == OperatorChain {
+				return fmt.Errorf("%q is the name of the operator's own chain", name)
+			}
+			return nil
+		},
+		take: func(name, shown, path string, data []byte) { l.set.Chains[name] = l.file(name, shown, path, data) },
 	}
-	dir, err := filepath.Abs(l.options.ChainsDir)
-	if err != nil {
-		return err
+	if l.previous != nil {
+		f.before = len(l.previous.Chains)
 	}
-	names, err := l.snap.names(dir)
-	if err != nil {
-		l.fail(l.options.ChainsDir, fmt.Errorf("the directory of the chains %w", err))
-		return nil
-	}
-	taken := map[string]string{}
-	var others []string
-	for _, name := range names {
-		switch {
-		case strings.HasPrefix(name, ".") || l.isConfigFile(filepath.Join(dir, name)):
-			// The machinery of a volume, or an editor's; or the operator's file.
-		case slices.Contains(chainExtensions(), filepath.Ext(name)):
-			l.chain(dir, name, taken)
-		default:
-			others = append(others, name)
-		}
-	}
+	others, err := l.folder(f)
 	for _, name := range others {
-		if _, used := l.snap.read[filepath.Join(dir, name)]; !used { // as a secret, say
-			l.warn(filepath.Join(l.options.ChainsDir, name), "is not read: a chain is NAME.yaml, NAME.yml or NAME.json")
-		}
+		l.warn(filepath.Join(l.options.ChainsDir, name), "is not read: a chain is NAME.yaml, NAME.yml or NAME.json")
 	}
-	if l.previous != nil && len(l.previous.Chains) > 0 && len(taken) == 0 {
-		l.fail(l.options.ChainsDir, fmt.Errorf("all %d chains are gone at once: an empty volume is not a reload; "+
-			"to remove the last chain, restart the gateway", len(l.previous.Chains)))
-	}
-	if len(taken) == 0 {
-		l.warn(l.options.ChainsDir, "has no chain in it: a chain is NAME.yaml, NAME.yml or NAME.json")
-	}
-	return nil
-}
-
-// chainExtensions are how the name of a chain's file ends.
-func chainExtensions() []string { return []string{".yaml", ".yml", ".json"} }
-
-// chain reads the file of one chain. taken are the files of those before it.
-func (l *loader) chain(dir, file string, taken map[string]string) {
-	path, shown := filepath.Join(dir, file), filepath.Join(l.options.ChainsDir, file)
-	name := strings.TrimSuffix(file, filepath.Ext(file))
-	if err := checkChainName(name); err != nil {
-		l.fail(shown, err)
-		return
-	}
-	if other, twice := taken[name]; twice {
-		l.fail(shown, fmt.Errorf("is the chain %q, which is in %s already", name, other))
-		return
-	}
-	taken[name] = file
-	data, err := l.snap.file(path)
-	if err != nil {
-		l.fail(shown, err)
-		return
-	}
-	l.set.Chains[name] = l.file(name, shown, path, data)
+	return err
 }
 
 // isConfigFile reports whether a file is the operator's, which may lie in the
@@ -267,17 +248,6 @@ func (l *loader) chain(dir, file string, taken map[string]string) {
 func (l *loader) isConfigFile(path string) bool {
 	config, err := filepath.Abs(l.options.ConfigFile)
 	return err == nil && l.options.ConfigFile != "" && config == path
-}
-
-func checkChainName(name string) error {
-	if name == OperatorChain {
-		return fmt.Errorf("%q is the name of the operator's own chain", name)
-	}
-	isOther := func(c rune) bool { return c != '.' && !isPlain(string(c)) }
-	if name == "" || len(name) > 63 || strings.ContainsRune("._-", rune(name[0])) || strings.ContainsFunc(name, isOther) {
-		return errors.New("cannot name a chain: want up to 63 letters, digits, dots, hyphens and underscores, a letter or digit first")
-	}
-	return nil
 }
 
 // warn reports something about a whole file or directory.

@@ -208,7 +208,10 @@ func (r *reading) boolean(v value) (b, ok bool) {
 }
 
 // whole reads a whole number from 1 to most.
-func (r *reading) whole(v value, most int64) (int64, bool) {
+func (r *reading) whole(v value, most int64) (int64, bool) { return r.between(v, 1, most) }
+
+// between reads a whole number from least to most.
+func (r *reading) between(v value, least, most int64) (int64, bool) {
 	if v.kind != number {
 		r.want(v, "a whole number")
 		return 0, false
@@ -220,8 +223,8 @@ func (r *reading) whole(v value, most int64) (int64, bool) {
 	}
 	// A number that does not fit is out of bounds as well.
 	n, err := strconv.ParseInt(v.text, 10, 64)
-	if err != nil || n < 1 || n > most {
-		r.fail(v, "%.40s is not between 1 and %d", v.text, most)
+	if err != nil || n < least || n > most {
+		r.fail(v, "%.40s is not between %d and %d", v.text, least, most)
 		return 0, false
 	}
 	return n, true

@@ -22,6 +22,8 @@ type Options struct {
 	// Decider answers permission requests. Needed where the profile has
 	// permission.
 	Decider Decider
+	// Started is called once the agent runs, before any event. May be nil.
+	Started func()
 	// Log is told of lines that mean nothing. May be nil.
 	Log *slog.Logger
 	// MaxLineBytes bounds a line of the agent. Zero means 8 MiB.
@@ -126,6 +128,9 @@ func Run(ctx context.Context, turn Turn, o Options) (Result, error) {
 	if err != nil {
 		text, code := l.spawnFailure(err)
 		return Result{ExitCode: code, Failure: &chain.Failure{Cause: chain.Spawn, Text: text, Detail: err.Error()}}, nil
+	}
+	if o.Started != nil {
+		o.Started()
 	}
 	return converse(ctx, turn, &o, l.dir, p)
 }

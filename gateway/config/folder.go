@@ -1,0 +1,107 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// folder is a directory in which each file is one thing of the name that the
+// file has.
+type folder struct {
+	// path is as it was configured; empty where there is none.
+	path string
+	// one is what a file is: "chain".
+	one string
+	// before is how many there were at the load before.
+	before int
+	// takes says why a name cannot be used. May be nil.
+	takes func(name string) error
+	// take reads the file of a name. shown is its path as it was configured.
+	take func(name, shown, path string, data []byte)
+}
+
+// fileExtensions are how the name of a file ends that is read.
+func fileExtensions() []string { return []string{".yaml", ".yml", ".json"} }
+
+// folder reads all files of a folder. It returns the names of those that are
+// none of them and that nothing else refers to.
+func (l *loader) folder(f folder) (others []string, err error) {
+	if f.path == "" {
+		return nil, nil
+	}
+	dir, err := filepath.Abs(f.path)
+	if err != nil {
+		return nil, err
+	}
+	names, err := l.snap.names(dir)
+	if err != nil {
+		l.fail(f.path, fmt.Errorf("the directory of the %ss %w", f.one, err))
+		return nil, nil
+	}
+	taken := map[string]string{}
+	for _, name := range names {
+		switch {
+		case strings.HasPrefix(name, ".") || l.isConfigFile(filepath.Join(dir, name)):
+			// The machinery of a volume, or an editor's; or the operator's file.
+		case slices.Contains(fileExtensions(), filepath.Ext(name)):
+			l.inFolder(f, dir, name, taken)
+		default:
+			others = append(others, name)
+		}
+	}
+	if f.before > 0 && len(taken) == 0 {
+		l.fail(f.path, fmt.Errorf("all %d %ss are gone at once: an empty volume is not a reload; "+
+			"to remove the last %s, restart the gateway", f.before, f.one, f.one))
+	}
+	if len(taken) == 0 {
+		l.warn(f.path, fmt.Sprintf("has no %s in it: %s is NAME.yaml, NAME.yml or NAME.json", f.one, withArticle(f.one)))
+	}
+	return slices.DeleteFunc(others, func(name string) bool {
+		_, used := l.snap.read[filepath.Join(dir, name)] // as a secret, say
+		return used
+	}), nil
+}
+
+// inFolder reads one file of a folder. taken are the files of those before it.
+func (l *loader) inFolder(f folder, dir, file string, taken map[string]string) {
+	path, shown := filepath.Join(dir, file), filepath.Join(f.path, file)
+	name := strings.TrimSuffix(file, filepath.Ext(file))
+	if err := f.check(name); err != nil {
+		l.fail(shown, err)
+		return
+	}
+	if other, twice := taken[name]; twice {
+		l.fail(shown, fmt.Errorf("is the %s %q, which is in %s already", f.one, name, other))
+		return
+	}
+	taken[name] = file
+	data, err := l.snap.file(path)
+	if err != nil {
+		l.fail(shown, err)
+		return
+	}
+	f.take(name, shown, path, data)
+}
+
+// check says why a file cannot be called by that name.
+func (f folder) check(name string) error {
+	if f.takes != nil {
+		if err := f.takes(name); err != nil {
+			return err
+		}
+	}
+	isOther := func(c rune) bool { return c != '.' && !isPlain(string(c)) }
+	if name == "" || len(name) > 63 || strings.ContainsRune("._-", rune(name[0])) || strings.ContainsFunc(name, isOther) {
+		return fmt.Errorf("cannot name %s: want up to 63 letters, digits, dots, hyphens and underscores, a letter or digit first", withArticle(f.one))
+	}
+	return nil
+}
+
+func withArticle(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}

@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"strconv"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/agentproc"
+)
+
+// turnLine is one event of a turn as its reader gets it: one JSON object without
+// line breaks, and so far without its closing brace.
+type turnLine struct {
+	kind string
+	text []byte
+}
+
+func newTurnLine(kind string) turnLine {
+	return turnLine{kind, chain.AppendString([]byte(`{"type":`), kind)}
+}
+
+// add adds a text.
+func (l *turnLine) add(name, value string) {
+	l.addRaw(name, chain.AppendString(nil, value))
+}
+
+// addRaw adds a JSON value.
+func (l *turnLine) addRaw(name string, value []byte) {
+	l.text = append(append(append(l.text, `,"`...), name...), `":`...)
+	for _, c := range value {
+		if c == '\r' || c == '\n' {
+			c = ' ' // a blank between tokens: texts have them escaped
+		}
+		l.text = append(l.text, c)
+	}
+}
+
+func partialLine(p agentproc.Partial) turnLine {
+	l := newTurnLine("partial")
+	l.add("text", p.Text)
+	if p.Role != "" {
+		l.add("role", p.Role)
+	}
+	return l
+}
+
+// permissionLine says what an agent was told. Where nobody was asked there is no
+// decision, and its id is empty.
+func permissionLine(r agentproc.Response) turnLine {
+	l := newTurnLine("permission")
+	l.add("request_id", r.RequestID)
+	l.add("tool_name", r.ToolName)
+	l.add("behavior", r.Answer.Behavior.String())
+	if r.Answer.Message != "" {
+		l.add("message", r.Answer.Message)
+	}
+	l.add("decision_id", r.Answer.DecisionID)
+	if r.Undelivered != nil {
+		l.add("undelivered", r.Undelivered.Error())
+	}
+	return l
+}
+
+// lastTurnLine says how a turn ended.
+func lastTurnLine(agent string, result agentproc.Result, err error) turnLine {
+	var l turnLine
+	if result.Succeeded && err == nil {
+		l = newTurnLine("result")
+		l.add("text", result.Text)
+	} else {
+		l = newTurnLine("error")
+		l.add("message", "agent '"+agent+"' "+turnFault(result, err))
+		if err == nil && result.Failure != nil {
+			l.add("cause", result.Failure.Cause.String())
+		}
+	}
+	l.add("session_id", result.SessionID)
+	usage := []byte(result.Usage)
+	if len(usage) == 0 {
+		usage = []byte("null")
+	}
+	l.addRaw("usage", usage)
+	l.addRaw("exit_code", strconv.AppendInt(nil, int64(result.ExitCode), 10))
+	return l
+}

@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/metrics"
+	"github.com/hookgate/hookgate/transport"
+	"github.com/hookgate/hookgate/transport/agentproc"
+)
+
+// serveTurn serves POST /v1/turns: one turn of an agent, whose events are
+// written as they come. The turn keeps the plan it began with (G2), and ends
+// with its caller.
+func (g *Gateway) serveTurn(w http.ResponseWriter, r *http.Request) {
+	p := g.plans.enter()
+	if p == nil {
+		notReady().write(w)
+		return
+	}
+	defer p.leave()
+	text, refusal := g.callers.body(r)
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	request, err := parseTurnRequest(text)
+	if err != nil {
+		malformedTurn(err).write(w)
+		return
+	}
+	a := p.agents[request.agent]
+	if a == nil {
+		(&problem{status: http.StatusNotFound, title: "Unknown agent", detail: "there is no agent of that name: the agents are the files of HOOKGATE_AGENTS_DIR"}).write(w)
+		return
+	}
+	if !a.seats.take(g.options.MaxTurns) {
+		(&problem{
+			status: http.StatusServiceUnavailable, title: "Agent is busy", retryAfter: 1,
+			detail: fmt.Sprintf("agent %q has %d turns in flight, which is the limit (HOOKGATE_MAX_TURNS)", a.profile.Name, g.options.MaxTurns),
+		}).write(w)
+		return
+	}
+	defer a.seats.leave()
+	g.runTurn(w, r, p, a, request.turn)
+}
+
+// runTurn gives the turn to the agent and answers with what comes of it.
+func (g *Gateway) runTurn(w http.ResponseWriter, r *http.Request, p *plan, a *agent, turn agentproc.Turn) {
+	ctx, abandon := context.WithCancelCause(r.Context())
+	defer abandon(nil)
+	stream := newTurnStream(w, wantsEvents(r), g.callers.patience, abandon)
+	defer stream.close()
+	began := time.Now()
+	result, err := agentproc.Run(ctx, turn, agentproc.Options{
+		Profile: a.profile, Log: g.log, Started: stream.begin,
+		Sink:    turnSink{stream: stream, metrics: a.metrics},
+		Decider: &turnDecider{gateway: g, plan: p, agent: a, request: r},
+	})
+	switch {
+	case errors.Is(err, agentproc.ErrTurn):
+		malformedTurn(err).write(w)
+		return
+	case err != nil && ctx.Err() == nil && !stream.hasBegun(): // it could not even be tried
+		a.metrics.Ended(metrics.TurnFailure, time.Since(began))
+		g.turnWentWrong(ctx, a, result, err)
+		(&problem{status: http.StatusInternalServerError, title: "Agent cannot be run", detail: err.Error()}).write(w)
+		return
+	case err != nil || !result.Succeeded:
+		g.turnWentWrong(ctx, a, result, err)
+	}
+	a.metrics.Ended(turnOutcome(result, err), time.Since(began))
+	stream.end(ctx, lastTurnLine(a.profile.Name, result, err))
+}
+
+func (g *Gateway) turnWentWrong(ctx context.Context, a *agent, result agentproc.Result, err error) {
+	detail := ""
+	if result.Failure != nil {
+		detail = clip(result.Failure.Detail) // may quote what the agent wrote: for operators alone
+	}
+	g.log.LogAttrs(ctx, slog.LevelWarn, "a turn went wrong", slog.String("agent", a.profile.Name),
+		slog.String("why", clip(turnFault(result, err))), slog.String("detail", detail), slog.Int("exit_code", result.ExitCode))
+}
+
+// turnOutcome is what a turn counts as.
+func turnOutcome(result agentproc.Result, err error) metrics.TurnOutcome {
+	switch {
+	case err != nil:
+		return metrics.TurnAbandoned
+	case result.Succeeded:
+		return metrics.TurnResult
+	case result.Failure == nil:
+		return metrics.TurnFailure
+	case result.Failure.Cause == chain.Timeout:
+		return metrics.TurnTimeout
+	case result.Failure.Cause == chain.Error:
+		return metrics.TurnError
+	}
+	return metrics.TurnFailure
+}
+
+// turnFault is why a turn went wrong, so that it reads on after the agent's
+// name.
+func turnFault(result agentproc.Result, err error) string {
+	switch {
+	case err != nil:
+		return "was ended: " + err.Error()
+	case result.Failure == nil:
+		return "did not end well"
+	}
+	return result.Failure.Text
+}
+
+// turnSink writes a turn's events.
+type turnSink struct {
+	stream  *turnStream
+	metrics *metrics.AgentObserver
+}
+
+// Partial implements [agentproc.Sink].
+func (s turnSink) Partial(ctx context.Context, p agentproc.Partial) error {
+	return s.stream.send(ctx, partialLine(p))
+}
+
+// Responded implements [agentproc.Sink].
+func (s turnSink) Responded(ctx context.Context, r agentproc.Response) error {
+	s.metrics.Answered(r.Answer.Behavior == agentproc.Allow)
+	return s.stream.send(ctx, permissionLine(r))
+}
+
+// turnDecider puts an agent's requests for permission to its chain.
+type turnDecider struct {
+	gateway *Gateway
+	plan    *plan
+	agent   *agent
+	request *http.Request
+}
+
+// Decide implements [agentproc.Decider].
+func (d *turnDecider) Decide(ctx context.Context, req *agentproc.PermissionRequest, envelope *chain.Request) agentproc.Answer {
+	id, trace := identify(d.request)
+	verdict := d.agent.chain.Decide(transport.WithTraceparent(ctx, trace), envelope, 0)
+	d.gateway.keep(ctx, newRecord(id, time.Now(), d.plan.sum, d.agent.profile.Chain, envelope, verdict), verdict)
+	answer, settled := agentproc.AnswerTo(verdict.Outcome)
+	if !settled {
+		answer = d.byDefault(ctx, id, req)
+	}
+	answer.DecisionID = id
+	return answer
+}
+
+// byDefault is the answer to a request that the chain allows.
+func (d *turnDecider) byDefault(ctx context.Context, id string, req *agentproc.PermissionRequest) agentproc.Answer {
+	by := d.agent.profile.PermissionDefault
+	if by == agentproc.DenyAndLogByDefault {
+		d.gateway.log.LogAttrs(ctx, slog.LevelWarn, "denied a request that the chain allows, as the agent's profile says",
+			slog.String("agent", d.agent.profile.Name), slog.String("tool_name", clip(req.ToolName)), slog.String("decision_id", id))
+	}
+	answer, settled := by.Answer()
+	if !settled {
+		return agentproc.Answer{Message: fmt.Sprintf("denied: permission_default of this agent's profile is %s, and there is nobody to ask", by)}
+	}
+	return answer
+}

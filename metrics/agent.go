@@ -1,0 +1,125 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Agent is one agent of a configuration.
+type Agent struct {
+	// Name labels its series.
+	Name string
+	// Permission is whether it may ask for permission.
+	Permission bool
+	// InFlight counts its turns under way. It is called for every scrape, from
+	// any goroutine.
+	InFlight func() int
+}
+
+func (a *Agent) check() error {
+	switch {
+	case a.Name == "":
+		return errors.New("has no name")
+	case a.InFlight == nil:
+		return fmt.Errorf("%q has nothing that counts its turns", a.Name)
+	}
+	return nil
+}
+
+// TurnOutcome is how a turn of an agent ended. The zero TurnOutcome is a
+// failure.
+type TurnOutcome uint8
+
+// The outcomes.
+const (
+	// TurnFailure is an agent that could not be started, crashed, or broke off.
+	TurnFailure TurnOutcome = iota
+	// TurnResult is an agent that ended well.
+	TurnResult
+	// TurnError is an agent that reported an error.
+	TurnError
+	// TurnTimeout is an agent whose time ran out.
+	TurnTimeout
+	// TurnAbandoned is a caller who stopped waiting or reading.
+	TurnAbandoned
+)
+
+// TurnOutcomes returns every outcome.
+func TurnOutcomes() []TurnOutcome {
+	return []TurnOutcome{TurnFailure, TurnResult, TurnError, TurnTimeout, TurnAbandoned}
+}
+
+// String returns the outcome as it stands in labels.
+func (o TurnOutcome) String() string {
+	switch o {
+	case TurnResult:
+		return "result"
+	case TurnError:
+		return "error"
+	case TurnTimeout:
+		return "timeout"
+	case TurnAbandoned:
+		return "abandoned"
+	case TurnFailure:
+	}
+	return "failure"
+}
+
+func turnColumns() [][]string {
+	var columns [][]string
+	for _, o := range TurnOutcomes() {
+		columns = append(columns, []string{o.String()})
+	}
+	return columns
+}
+
+// The columns of permissions.
+const (
+	permissionDenied = iota
+	permissionAllowed
+)
+
+func permissionColumns() [][]string { return [][]string{{"deny"}, {"allow"}} }
+
+// AgentObserver counts what one agent does. It is safe for concurrent use,
+// before and after its configuration was active.
+type AgentObserver struct {
+	turns       *row
+	permissions *row // nil where it may not ask
+	duration    prometheus.Observer
+}
+
+// Ended counts a turn.
+func (o *AgentObserver) Ended(outcome TurnOutcome, took time.Duration) {
+	if outcome > TurnAbandoned {
+		outcome = TurnFailure
+	}
+	o.turns.inc(int(outcome))
+	o.duration.Observe(took.Seconds())
+}
+
+// Answered counts the answer to a request for permission.
+func (o *AgentObserver) Answered(allowed bool) {
+	column := permissionDenied
+	if allowed {
+		column = permissionAllowed
+	}
+	o.permissions.inc(column)
+}
+
+// agent makes the series of an agent.
+func (d *draft) agent(a *Agent) *AgentObserver {
+	name := clean(a.Name)
+	o := &AgentObserver{
+		turns:    d.turns.row(names{name}, 1<<len(TurnOutcomes())-1),
+		duration: d.turnDurations.series([2]string{name}),
+	}
+	if a.Permission {
+		o.permissions = d.permissions.row(names{name}, 1<<len(permissionColumns())-1)
+	}
+	d.turnsInFlight[name] = a.InFlight
+	return o
+}
