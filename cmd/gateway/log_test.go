@@ -11,13 +11,13 @@ import (
 
 func TestLogLinesAreWrittenTogetherAndSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedBuffer
 		lines := newLineBuffer(&out)
 		written := func(when string, want int) {
 			t.Helper()
 			synctest.Wait()
-			if got := strings.Count(out.String(), "\n"); got != want {
-				t.Errorf("%s there are %d lines, want %d: %.300s", when, got, want, &out)
+			if text := out.String(); strings.Count(text, "\n") != want {
+				t.Errorf("%s there are %d lines, want %d: %.300s", when, strings.Count(text, "\n"), want, text)
 			}
 		}
 		log := newLogger(settings{LogFormat: "text"}, lines).With("a", 1).WithGroup("g")

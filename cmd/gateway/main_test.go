@@ -141,7 +141,7 @@ func TestAskFailsWhereItsAnswerCannotBePrinted(t *testing.T) {
 
 func TestAskDeniesWhereItIsStoppedBeforeItHasAnEnvelope(t *testing.T) {
 	stdin, writes := io.Pipe()
-	defer writes.Close()
+	defer func() { _ = writes.Close() }() // which lets the reader of stdin end
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout bytes.Buffer
