@@ -1,8 +1,11 @@
 package transport
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,6 +19,9 @@ import (
 // Nothing else may run in this process meanwhile, so it is not parallel.
 func TestNothingLeaks(t *testing.T) {
 	adoptOrphans(t)
+	first := hookCommand(t, "read", sayAllow) // opens what the runtime keeps open
+	first.Ask(t.Context(), plain(t))
+	first.Close()
 	files, routines := openFiles(t), runtime.NumGoroutine()
 	hooks := map[string]*Command{
 		"allows":    hookCommand(t, "read", sayAllow),
@@ -48,6 +54,91 @@ func TestNothingLeaks(t *testing.T) {
 		t.Errorf("open files: %v, before: %v", now, files)
 	}
 	eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= routines })
+}
+
+// It makes this process the parent of orphans, so it is not parallel.
+func TestStraysOfProcess1AreReaped(t *testing.T) {
+	adoptOrphans(t)
+	straysAreReaped(t, func(program *program) { program.isInit = true })
+}
+
+// This test runs itself once more as process 1 of a PID namespace.
+func TestAsProcess1StraysAreReaped(t *testing.T) {
+	if os.Getpid() == 1 {
+		// Of the new namespace, where only this program and its children see it.
+		if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		straysAreReaped(t, func(program *program) {
+			if !program.isInit {
+				t.Error("it does not know that it is process 1")
+			}
+		})
+		return
+	}
+	c := exec.CommandContext(t.Context(), self(t)[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	out, err := c.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skipf("no namespace can be made without the rights of root: %v", err)
+	}
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("%v as process 1:\n%s", err, out)
+	}
+}
+
+// straysAreReaped has hooks leave daemons behind, which die, and looks for them
+// after a later call.
+func straysAreReaped(t *testing.T, prepare func(*program)) {
+	t.Helper()
+	worker := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "each", sayAllowLine)}})
+	prepare(worker.program)
+	ask := func(steps ...string) {
+		b := hookCommand(t, append([]string{"read", sayAllow}, steps...)...)
+		prepare(b.program)
+		same(t, allowing(), b.Ask(t.Context(), plain(t)))
+		b.Close()
+	}
+	for name, later := range map[string]func(){
+		"once a program has ended":   func() { ask() },
+		"once a worker has answered": func() { same(t, allowing(), worker.Ask(t.Context(), plain(t))) },
+	} {
+		mark := t.TempDir() + "/mark"
+		ask("daemon:," + mark)
+		pid := marked(t, mark)
+		if !runs(pid) {
+			t.Error("a process in a session of its own was killed")
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		dies(t, pid)
+		zombie := fmt.Sprint("/proc/", pid)
+		if !exists(zombie) || !isStray(pid) {
+			t.Error("the daemon is no zombie, or not one to be reaped")
+		}
+		// Its first thread can be dead for a moment before all of it is.
+		eventually(t, "the zombie has gone "+name, func() bool {
+			later()
+			return !exists(zombie)
+		})
+	}
+
+	// What others here have started, and wait for, is theirs.
+	argv := self(t, "exit:3")
+	c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dies(t, c.Process.Pid)
+	if isStray(c.Process.Pid) {
+		t.Error("a program that was started here counts as a stray")
+	}
+	reapStrays()
+	if err := c.Wait(); c.ProcessState.ExitCode() != 3 {
+		t.Errorf("its exit was lost: %v", err)
+	}
 }
 
 // It takes descriptors from the whole process, so it is not parallel.

@@ -38,6 +38,9 @@ type program struct {
 	// alive bounds the processes that are not reaped yet. Killed ones that
 	// hang inside the kernel would otherwise pile up without end.
 	alive limit
+	// isInit says that this process is process 1, whom the kernel gives every
+	// orphan.
+	isInit bool
 }
 
 func newProgram(o CommandOptions, most int) (*program, error) {
@@ -61,7 +64,7 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 	}
 	return &program{
 		argv: slices.Clone(o.Argv), dir: dir, env: env,
-		alive: limit{max: int64(most)},
+		alive: limit{max: int64(most)}, isInit: os.Getpid() == 1,
 	}, nil
 }
 
@@ -161,9 +164,21 @@ func (p *program) startOnce() (*process, error) {
 	}()
 	go func() {
 		defer p.alive.leave()
+		defer close(running.cleared)
 		running.reap()
+		p.reapStrays()
 	}()
 	return running, nil
+}
+
+// reapStrays reaps what left the groups of programs and has died since. It is
+// called whenever a program ends and a worker has answered, rather than at the
+// moment of each death: what waits for it then is what the last calls left,
+// which does not grow.
+func (p *program) reapStrays() {
+	if p.isInit {
+		reapStrays()
+	}
 }
 
 // find returns the path to execute. One with a directory part is left as it
@@ -322,7 +337,6 @@ func (p *process) abandon() {
 
 // reap follows the leader to its end.
 func (p *process) reap() {
-	defer close(p.cleared)
 	p.awaitExit()
 	close(p.exited)
 	<-p.ended

@@ -209,6 +209,7 @@ func (w *Worker) Ask(ctx context.Context, call chain.Call) chain.Answer {
 // leave gives a process back after a call: at once, or in the background once
 // it owes nothing any more.
 func (w *Worker) leave(p *workerProcess) {
+	w.program.reapStrays()
 	if p.owed == nil {
 		w.pool.giveBack(p)
 		return
