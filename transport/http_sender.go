@@ -125,8 +125,10 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 	case ctx.Err() == nil:
 		return reply{}, x.explain(err)
 	}
-	if x.http2 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		// HTTP/2 would put the next question to the same silent connection.
+	if x.http2 && q.late == chain.Timeout && !time.Now().Before(q.deadline) {
+		// HTTP/2 would put the next question to the same silent connection. A
+		// caller with less time than the endpoint was promised has not found
+		// it silent, and must not cost everybody a handshake.
 		s.retire(x.via)
 	}
 	return reply{}, &sendFailure{cause: chain.Timeout, text: "did not answer in time", err: x.waiting(err)}

@@ -25,6 +25,9 @@ type question struct {
 	// traceparent is empty where there is none.
 	traceparent string
 	deadline    time.Time
+	// late is what a missed deadline is called: only a Timeout says something
+	// about the endpoint.
+	late chain.Cause
 }
 
 // reply is a response whose head was read, and as much of its body as matters.

@@ -137,6 +137,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) chain.Ans
 		id:          "msg_" + rand.Text(),
 		traceparent: traceparent(ctx),
 		deadline:    call.Deadline,
+		late:        call.Late,
 	})
 	switch {
 	case ctx.Err() != nil:
