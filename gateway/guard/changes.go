@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"iter"
 	"net/url"
 	"path"
 	"slices"
@@ -24,8 +25,9 @@ func changingWords() []string {
 }
 
 // changes are the files that a program changes which is known to change files.
-// Redirections are not among them.
-func changes(c shell.Command) []change {
+// Redirections are not among them. They are made one at a time: together they
+// may be much longer than the command.
+func changes(c shell.Command) iter.Seq[change] {
 	switch c.Name {
 	case "tee", "touch", "truncate", "unlink", "shred":
 		return each(c, argumentsOf(c.Args, "-s", "-r", "-d", "-n").operands, exactly)
@@ -48,20 +50,22 @@ func changes(c shell.Command) []change {
 	case "curl", "wget":
 		return downloads(c)
 	}
-	return nil
+	return each(c, nil, exactly)
 }
 
-func each(c shell.Command, words []shell.Word, how reach) []change {
-	list := make([]change, 0, len(words))
-	for _, w := range words {
-		list = append(list, change{w, placeOf(c, w).path, how})
+func each(c shell.Command, words []shell.Word, how reach) iter.Seq[change] {
+	return func(yield func(change) bool) {
+		for _, w := range words {
+			if !yield(change{w, placeOf(c, w).path, how}) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // copies are the files that a copy or a move makes, and those that a move takes
 // away. The last operand may be a directory that the others go into.
-func copies(c shell.Command) []change {
+func copies(c shell.Command) iter.Seq[change] {
 	args := argumentsOf(c.Args, "-t", "--target-directory", "-m", "-o", "-g", "-S", "-e")
 	sources := args.operands
 	target := shell.Word{}
@@ -71,16 +75,22 @@ func copies(c shell.Command) []change {
 		target, sources = sources[len(sources)-1], sources[:len(sources)-1]
 	}
 	if target.Text == "" {
-		return nil
+		return each(c, nil, exactly)
 	}
-	list := each(c, []shell.Word{target}, exactly)
-	for _, w := range sources {
-		list = append(list, change{target, shell.Join(placeOf(c, target).path, path.Base(w.Text)), exactly})
+	into := placeOf(c, target).path
+	return func(yield func(change) bool) {
+		if !yield(change{target, into, exactly}) {
+			return
+		}
+		for _, w := range sources {
+			if !yield(change{target, shell.Join(into, path.Base(w.Text)), exactly}) {
+				return
+			}
+		}
+		if c.Name == "mv" {
+			each(c, sources, whole)(yield)
+		}
 	}
-	if c.Name == "mv" {
-		list = append(list, each(c, sources, whole)...)
-	}
-	return list
 }
 
 // optionAt returns where the value of an option stands, 0 where it is not
@@ -94,7 +104,7 @@ func optionAt(words []shell.Word, names ...string) int {
 	return 0
 }
 
-func downloads(c shell.Command) []change {
+func downloads(c shell.Command) iter.Seq[change] {
 	names := []string{"-o", "--output"}
 	if c.Name == "wget" {
 		names = []string{"-O", "--output-document"}
@@ -102,7 +112,7 @@ func downloads(c shell.Command) []change {
 	if at := optionAt(c.Args, names...); at > 0 {
 		return each(c, c.Args[at:at+1], exactly)
 	}
-	return nil
+	return each(c, nil, exactly)
 }
 
 // isPatch reports whether a text is a patch, or a script with one in it.
@@ -110,9 +120,12 @@ func isPatch(text string) bool {
 	return strings.Contains(text, "*** Begin Patch") || strings.Contains(text, "\n+++ ") || strings.HasPrefix(text, "+++ ")
 }
 
-// objectToPatch looks at the files that a patch changes.
-func (g *protectedPaths) objectToPatch(start, text string) string {
+// patch looks at the files that a patch changes.
+func (s *search) patch(start, text string) string {
 	for line := range strings.Lines(text) {
+		if !s.meter.Spend(1) {
+			return ""
+		}
 		name, ok := patchedFile(strings.TrimRight(line, "\r\n"))
 		if !ok {
 			continue
@@ -122,7 +135,7 @@ func (g *protectedPaths) objectToPatch(start, text string) string {
 			names = append(names, below)
 		}
 		for _, n := range names {
-			if objection := g.objectToPath(n, fromTool(start, n), exactly); objection != "" {
+			if objection := s.path(n, fromTool(start, n), exactly); objection != "" {
 				return objection
 			}
 		}

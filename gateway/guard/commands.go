@@ -1,7 +1,7 @@
 package guard
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // The members of an input that a shell tool takes a command line from.
@@ -31,28 +32,51 @@ type commandReader struct {
 // line is one command line and the directory it starts in.
 type line struct{ text, dir string }
 
-// check reads every command line of the call and denies with the first
-// objection. A command line that cannot be read is one.
-func (r commandReader) check(ctx context.Context, req *chain.Request, object func(shell.Script) string) (chain.Outcome, error) {
-	lines, objection := r.lines(req)
+// objector tells what is wrong with what a command line starts; empty is
+// nothing.
+type objector func(*work.Meter, shell.Script) string
+
+// check reads every command line of the call and returns the first objection. A
+// command line that cannot be read is one.
+func (r commandReader) check(m *work.Meter, req *chain.Request, object objector) string {
+	lines, objection := r.lines(m, req)
 	if objection != "" {
-		return deny(objection), nil
+		return objection
 	}
 	for _, l := range lines {
-		if !r.interesting(l.text) {
+		if !m.Spend(len(l.text)) || !r.interesting(l.text) {
 			continue
 		}
-		if ctx.Err() != nil {
-			return chain.Outcome{}, context.Cause(ctx)
+		if objection := readAnd(m, object, l.text, l.dir); objection != "" {
+			return objection
 		}
-		if objection := readAnd(object, l.text, l.dir); objection != "" {
-			return deny(objection), nil
-		}
+	}
+	return ""
+}
+
+// verdict denies with an objection, and allows where there is none. Where the
+// work was stopped before all was looked at it does neither: too much of it is
+// an objection, and a context that has ended is a failure.
+func verdict(m *work.Meter, objection string) (chain.Outcome, error) {
+	switch err := m.Err(); {
+	case errors.Is(err, work.ErrTooMuch):
+		return deny("the call could not be read: " + err.Error()), nil
+	case err != nil:
+		return chain.Outcome{}, err
+	case objection != "":
+		return deny(objection), nil
 	}
 	return chain.Outcome{Decision: chain.Allow}, nil
 }
 
+// longestSearched is the longest text that is searched for words. A longer one
+// is much too long to be read, and a shell could not be given it.
+const longestSearched = 8 * shell.MaxText
+
 func (r commandReader) interesting(text string) bool {
+	if len(text) > longestSearched {
+		return true
+	}
 	for _, e := range r.except {
 		text = strings.ReplaceAll(text, e, " ")
 	}
@@ -61,12 +85,12 @@ func (r commandReader) interesting(text string) bool {
 
 // readAnd is an objection to what a command line starts. That it cannot be read
 // is one.
-func readAnd(object func(shell.Script) string, text, dir string) string {
-	script, err := shell.Read(text, dir)
+func readAnd(m *work.Meter, object objector, text, dir string) string {
+	script, err := shell.Read(m, text, dir)
 	if err != nil {
 		return "the command could not be read: " + err.Error()
 	}
-	return object(script)
+	return object(m, script)
 }
 
 func deny(reason string) chain.Outcome {
@@ -82,7 +106,7 @@ func workspaceOf(req *chain.Request) string {
 }
 
 // lines finds the command lines of a call, or says why they cannot be found.
-func (r commandReader) lines(req *chain.Request) ([]line, string) {
+func (r commandReader) lines(m *work.Meter, req *chain.Request) ([]line, string) {
 	start := workspaceOf(req)
 	if text, ok := chain.ReadString(req.Input()); ok { // what the agent wrote was not JSON
 		if begin := strings.TrimLeft(text, " \t\r\n"); strings.HasPrefix(begin, "{") || strings.HasPrefix(begin, "[") {
@@ -92,9 +116,10 @@ func (r commandReader) lines(req *chain.Request) ([]line, string) {
 	}
 	var lines []line
 	wanted := slices.Concat(commandFields(), directoryFields(), r.fields)
-	err := eachObject(req.Input(), wanted, func(members []member) error {
-		lines = append(lines, linesOf(members, start)...)
-		return nil
+	err := eachObject(m, req.Input(), wanted, func(members []member) error {
+		found, err := linesOf(members, start)
+		lines = append(lines, found...)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Sprintf("the input could not be read: %v", err)
@@ -104,7 +129,7 @@ func (r commandReader) lines(req *chain.Request) ([]line, string) {
 
 // linesOf are the command lines of one object. A member "args" is what the
 // command runs with, or a command of its own where there is no other.
-func linesOf(members []member, start string) []line {
+func linesOf(members []member, start string) ([]line, error) {
 	dir, args := start, ""
 	var texts []string
 	for _, m := range members {
@@ -123,6 +148,9 @@ func linesOf(members []member, start string) []line {
 	if args != "" && len(texts) == 0 {
 		texts = []string{args}
 	} else if args != "" {
+		if len(texts)*len(args) > longestSearched {
+			return nil, fmt.Errorf("%d commands have arguments of %d bytes in common", len(texts), len(args))
+		}
 		for _, text := range texts {
 			texts = append(texts, text+" "+args)
 		}
@@ -131,7 +159,7 @@ func linesOf(members []member, start string) []line {
 	for i, text := range texts {
 		lines[i] = line{text, dir}
 	}
-	return lines
+	return lines, nil
 }
 
 // asLine is a text as it is, and a list of arguments as the command line that

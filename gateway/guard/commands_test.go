@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // The same command in every place of an input in which a tool may take it.
@@ -98,12 +100,12 @@ func TestCommands_AContextThatEndedIsAnError(t *testing.T) {
 
 func TestG1_AnInputThatIsNotJSONIsAnError(t *testing.T) {
 	for _, input := range []string{`{"command":`, `{"command":"a"`, `{]`, `nope`, `{"a":1}}`} {
-		if err := eachObject([]byte(input), commandFields(), func([]member) error { return nil }); err == nil {
+		if err := eachObject(work.Unbounded(t.Context()), []byte(input), commandFields(), func([]member) error { return nil }); err == nil {
 			t.Errorf("%s is read", input)
 		}
 	}
 	why := errors.New("enough")
-	if err := eachObject([]byte(`{"command":"a"}`), commandFields(), func([]member) error { return why }); !errors.Is(err, why) {
+	if err := eachObject(work.Unbounded(t.Context()), []byte(`{"command":"a"}`), commandFields(), func([]member) error { return why }); !errors.Is(err, why) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // DestructiveShell is the name of the guard against commands that destroy.
@@ -33,6 +34,18 @@ type shellCall struct {
 	shell.Command
 	script    shell.Script
 	workspace string
+	unread    []int // as unreadSources makes it
+	meter     *work.Meter
+}
+
+// ruin tells what is lost if everything is that a word of the command names, as
+// [place.ruin] does. A word that is empty names nothing.
+func (c shellCall) ruin(w shell.Word) string {
+	const directories = 32 // are compared, some
+	if w.Text == "" || !c.meter.Spend(directories+(len(c.Dir)+len(w.Text))/8) {
+		return ""
+	}
+	return placeOf(c.Command, w).ruin(c.workspace)
 }
 
 // shellRules are all the kinds, in the order in which they are asked.
@@ -78,20 +91,34 @@ func (g *destructive) Name() string { return g.name }
 // Intercept implements transport.Interceptor.
 func (g *destructive) Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error) {
 	workspace := workspaceOf(req)
-	return g.commands.check(ctx, req, func(script shell.Script) string {
+	m := work.For(ctx, len(req.Input()))
+	return verdict(m, g.commands.check(m, req, func(m *work.Meter, script shell.Script) string {
+		call := shellCall{script: script, workspace: workspace, unread: unreadSources(script), meter: m}
 		for _, rule := range g.rules {
-			if rule.object == nil {
-				if script.Bomb {
-					return "it defines a function that starts itself without end (a fork bomb)"
-				}
-				continue
-			}
-			for _, c := range script.Commands {
-				if objection := rule.object(shellCall{c, script, workspace}); objection != "" {
-					return objection
-				}
+			if objection := rule.objectTo(call); objection != "" {
+				return objection
 			}
 		}
 		return ""
-	})
+	}))
+}
+
+// objectTo asks the rule about each command of the script of a call.
+func (r shellRule) objectTo(call shellCall) string {
+	if r.object == nil {
+		if call.script.Bomb {
+			return "it defines a function that starts itself without end (a fork bomb)"
+		}
+		return ""
+	}
+	for _, c := range call.script.Commands {
+		if !call.meter.Spend(1) {
+			return ""
+		}
+		call.Command = c
+		if objection := r.object(call); objection != "" {
+			return objection
+		}
+	}
+	return ""
 }

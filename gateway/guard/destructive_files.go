@@ -23,7 +23,7 @@ func removes(c shellCall) string {
 		if !recursive && !strings.ContainsAny(w.Text, "*?[") {
 			continue // rm leaves directories alone
 		}
-		if what := placeOf(c.Command, w).ruin(c.workspace); what != "" && w.Text != "" {
+		if what := c.ruin(w); what != "" {
 			return fmt.Sprintf("rm %s deletes %s%s", w.Text, what, whereUnset(w))
 		}
 	}
@@ -50,7 +50,7 @@ func changesPermissions(c shellCall) string {
 		return ""
 	}
 	for _, w := range args.operands[min(1, len(args.operands)):] {
-		if what := placeOf(c.Command, w).ruin(c.workspace); what != "" && what != workspacePlace && w.Text != "" {
+		if what := c.ruin(w); what != "" && what != workspacePlace {
 			return fmt.Sprintf("%s -R %s changes everything in %s%s", c.Name, w.Text, what, whereUnset(w))
 		}
 	}
@@ -71,7 +71,7 @@ func findDeletes(c shellCall) string {
 		roots = []shell.Word{{Text: "."}}
 	}
 	for _, w := range roots {
-		if what := placeOf(c.Command, w).ruin(c.workspace); what != "" && w.Text != "" {
+		if what := c.ruin(w); what != "" {
 			return fmt.Sprintf("find %s deletes everything in %s%s", w.Text, what, whereUnset(w))
 		}
 	}

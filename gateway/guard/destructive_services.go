@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
 )
 
 // powersOff objects to what ends the machine or every process on it.
@@ -36,15 +38,30 @@ func decoders() []string { return []string{"base64", "base32", "xxd", "openssl",
 // runsUnread objects to a shell that runs what was fetched or decoded in the
 // same breath: nobody, and no guard, has read it.
 func runsUnread(c shellCall) string {
-	for source := range c.script.Runs(c.Command) {
-		switch {
-		case slices.Contains(fetchers(), source):
-			return fmt.Sprintf("it runs what %s fetches, which nobody has read: save it to a file and read that first", source)
-		case slices.Contains(decoders(), source):
-			return fmt.Sprintf("it runs what %s decodes, which nobody has read: write the commands as they are", source)
-		}
+	from, to := c.Runs()
+	if from >= to || c.unread[from] >= to {
+		return ""
 	}
-	return ""
+	source := c.script.Commands[c.unread[from]].Name
+	if slices.Contains(fetchers(), source) {
+		return fmt.Sprintf("it runs what %s fetches, which nobody has read: save it to a file and read that first", source)
+	}
+	return fmt.Sprintf("it runs what %s decodes, which nobody has read: write the commands as they are", source)
+}
+
+// unreadSources says for each command of a script which is the next one, from
+// it on, whose output nobody has read. Each shell of a pipeline asks for those
+// before it, so they are looked for once and not by each.
+func unreadSources(script shell.Script) []int {
+	next := make([]int, len(script.Commands))
+	at := len(next)
+	for i, c := range slices.Backward(script.Commands) {
+		if slices.Contains(fetchers(), c.Name) || slices.Contains(decoders(), c.Name) {
+			at = i
+		}
+		next[i] = at
+	}
+	return next
 }
 
 // deletesCluster objects to kubectl delete where it takes more along than what
@@ -121,7 +138,7 @@ func dropsDatabase(c shellCall) string {
 	case "mysqladmin", "mariadb-admin":
 		drops = argumentsOf(c.Args).names("drop")
 	case "psql", "mysql", "mariadb", "sqlcmd", "cockroach", "clickhouse", "clickhouse-client":
-		drops = saysDrop(c.Stdin)
+		drops = c.meter.Spend(len(c.Stdin)) && saysDrop(c.Stdin)
 		for _, w := range c.Args {
 			drops = drops || saysDrop(w.Text)
 		}

@@ -14,6 +14,9 @@
 //   - G4 A guard holds nothing that changes: it is safe for concurrent use, and
 //     what it answers depends on the call alone.
 //   - G5 Work is bounded by the length of the call, and recursion by constants.
+//     What would take more is denied.
 //   - G6 What the documentation says of a guard, its options and its kinds is
 //     what there is.
+//   - G7 A guard stops soon after its context ends, with an error and no
+//     decision.
 package guard

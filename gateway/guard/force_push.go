@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // NoForcePush is the name of the guard against force-pushes.
@@ -36,22 +37,23 @@ func (g *noForcePush) Name() string { return g.name }
 
 // Intercept implements transport.Interceptor.
 func (g *noForcePush) Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error) {
+	m := work.For(ctx, len(req.Input()))
 	if strings.Contains(strings.ToLower(req.ToolName()), "push") {
-		forced, err := g.forcedByMember(req)
-		if err != nil || forced {
+		forced, err := g.forcedByMember(m, req)
+		if forced || err != nil && m.Err() == nil { // else the verdict says why
 			return deny(forcedReason), err
 		}
 	}
-	return g.commands.check(ctx, req, g.object)
+	return verdict(m, g.commands.check(m, req, g.object))
 }
 
 const forcedReason = "force-push is not allowed: it rewrites history that others have"
 
 // forcedByMember reports whether a tool that pushes is told to force by a
 // member of its input.
-func (g *noForcePush) forcedByMember(req *chain.Request) (forced bool, err error) {
+func (g *noForcePush) forcedByMember(m *work.Meter, req *chain.Request) (forced bool, err error) {
 	wanted := []string{"force", "force_with_lease", "forceWithLease", "mirror"}
-	err = eachObject(req.Input(), wanted, func(members []member) error {
+	err = eachObject(m, req.Input(), wanted, func(members []member) error {
 		for _, m := range members {
 			mayLease := g.allowLease && strings.Contains(m.name, "ease")
 			forced = forced || m.kind == trueMember && !mayLease
@@ -61,11 +63,16 @@ func (g *noForcePush) forcedByMember(req *chain.Request) (forced bool, err error
 	return forced, err
 }
 
-func (g *noForcePush) object(script shell.Script) string { return g.objectToAny(script, 0) }
+func (g *noForcePush) object(m *work.Meter, script shell.Script) string {
+	return g.objectToAny(m, script, 0)
+}
 
-func (g *noForcePush) objectToAny(script shell.Script, aliases int) string {
+func (g *noForcePush) objectToAny(m *work.Meter, script shell.Script, aliases int) string {
 	for _, c := range script.Commands {
-		if objection := g.objectTo(c, aliases); objection != "" {
+		if !m.Spend(1 + len(c.Args)) {
+			return ""
+		}
+		if objection := g.objectTo(m, c, aliases); objection != "" {
 			return objection
 		}
 	}
@@ -74,7 +81,7 @@ func (g *noForcePush) objectToAny(script shell.Script, aliases int) string {
 
 // objectTo looks at one command, and at what an alias that its words define
 // makes of it.
-func (g *noForcePush) objectTo(c shell.Command, aliases int) string {
+func (g *noForcePush) objectTo(m *work.Meter, c shell.Command, aliases int) string {
 	switch c.Name {
 	case "git", "hub":
 	case "git-push", "git-send-pack":
@@ -96,11 +103,11 @@ func (g *noForcePush) objectTo(c shell.Command, aliases int) string {
 		}
 		return g.objectToPush(words[1:])
 	case "config":
-		return g.objectToConfig(argumentsOf(words[1:]).operands, aliases)
+		return g.objectToConfig(m, argumentsOf(words[1:]).operands, aliases)
 	}
 	for _, s := range settings {
 		if s.key == "alias."+command {
-			return g.objectToAlias(s.value, words[1:], aliases)
+			return g.objectToAlias(m, s.value, words[1:], aliases)
 		}
 	}
 	return ""
@@ -108,14 +115,14 @@ func (g *noForcePush) objectTo(c shell.Command, aliases int) string {
 
 // objectToConfig looks at a setting that is to stay: it would make a later push
 // a forced one that does not look like it.
-func (g *noForcePush) objectToConfig(operands []shell.Word, aliases int) string {
+func (g *noForcePush) objectToConfig(m *work.Meter, operands []shell.Word, aliases int) string {
 	for i := range len(operands) - 1 {
 		key, value := strings.ToLower(operands[i].Text), operands[i+1].Text
 		if forcesByDefault(key, value) {
 			return forcedReason
 		}
 		if strings.HasPrefix(key, "alias.") {
-			return g.objectToAlias(value, nil, aliases)
+			return g.objectToAlias(m, value, nil, aliases)
 		}
 	}
 	return ""
@@ -123,7 +130,7 @@ func (g *noForcePush) objectToConfig(operands []shell.Word, aliases int) string 
 
 // objectToAlias reads an alias as git does: a command of git, or one of the
 // shell after an exclamation mark.
-func (g *noForcePush) objectToAlias(value string, rest []shell.Word, aliases int) string {
+func (g *noForcePush) objectToAlias(m *work.Meter, value string, rest []shell.Word, aliases int) string {
 	const most = 5
 	if aliases == most {
 		return fmt.Sprintf("the command could not be read: its aliases lead to more than %d others", most)
@@ -132,12 +139,12 @@ func (g *noForcePush) objectToAlias(value string, rest []shell.Word, aliases int
 	if !ok {
 		text = "git " + value
 	}
-	return readAnd(func(script shell.Script) string {
+	return readAnd(m, func(m *work.Meter, script shell.Script) string {
 		if last := len(script.Commands) - 1; last >= 0 {
 			c := &script.Commands[last]
 			c.Args = slices.Concat(c.Args, rest)
 		}
-		return g.objectToAny(script, aliases+1)
+		return g.objectToAny(m, script, aliases+1)
 	}, text, "")
 }
 

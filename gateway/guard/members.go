@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // member is one member of an object that is a text, a list of texts or a
@@ -30,8 +32,9 @@ const (
 // eachObject calls visit for every object in value, however deep, inner ones
 // first, with those of its members that are wanted. Names are compared without
 // regard to case, as some tools read them.
-func eachObject(value json.RawMessage, wanted []string, visit func([]member) error) error {
+func eachObject(m *work.Meter, value json.RawMessage, wanted []string, visit func([]member) error) error {
 	w := walker{
+		meter:  m,
 		dec:    jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)),
 		wanted: wanted, visit: visit,
 	}
@@ -48,6 +51,7 @@ func eachObject(value json.RawMessage, wanted []string, visit func([]member) err
 // walker is the state of one walk through a value. It keeps its own stack, so
 // that depth costs no recursion.
 type walker struct {
+	meter  *work.Meter
 	dec    *jsontext.Decoder
 	wanted []string
 	visit  func([]member) error
@@ -64,6 +68,9 @@ type level struct {
 
 // step reads one token, or skips a text that nobody wants.
 func (w *walker) step() error {
+	if !w.meter.Spend(1) {
+		return w.meter.Err()
+	}
 	if w.atValue() && w.dec.PeekKind() == '"' && w.name() == "" {
 		return w.dec.SkipValue()
 	}

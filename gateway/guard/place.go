@@ -113,13 +113,22 @@ func elementMatches(element, dir string) bool {
 // bareGlob reports whether a name with wildcards leaves nothing out: no
 // character of it stands for itself but a leading dot.
 func bareGlob(name string) bool {
-	for {
-		from := strings.IndexByte(name, '[')
-		to := strings.IndexByte(name, ']')
-		if from < 0 || to < from {
-			break
+	glob := false
+	for name != "" {
+		switch name[0] {
+		case '*', '?':
+			glob = true
+		case '.':
+		case '[':
+			to := strings.IndexByte(name, ']')
+			if to < 0 {
+				return false
+			}
+			glob, name = true, name[to:]
+		default:
+			return false
 		}
-		name = name[:from] + "?" + name[to+1:]
+		name = name[1:]
 	}
-	return strings.ContainsAny(name, "*?") && strings.Trim(name, "*?.") == ""
+	return glob
 }

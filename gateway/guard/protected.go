@@ -2,14 +2,13 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // ProtectedPaths is the name of the guard of files that are not the agent's to
@@ -20,7 +19,7 @@ const ProtectedPaths = "protected-paths"
 // whose rights.
 type protectedPaths struct {
 	name     string
-	paths    []pathPattern
+	paths    pathPatterns
 	commands commandReader
 }
 
@@ -45,7 +44,7 @@ func (g *protectedPaths) add(o *options, text string) {
 	if err != nil {
 		o.wrong("paths", fmt.Sprintf("has %.80q, which %v", text, err))
 	}
-	g.paths = append(g.paths, p)
+	g.paths.add(p)
 }
 
 // defaultPaths are protected where nothing else is said.
@@ -75,32 +74,33 @@ func (g *protectedPaths) Name() string { return g.name }
 
 // Intercept implements transport.Interceptor.
 func (g *protectedPaths) Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error) {
+	m := work.For(ctx, len(req.Input()))
+	return verdict(m, g.object(m, req))
+}
+
+func (g *protectedPaths) object(m *work.Meter, req *chain.Request) string {
 	start := workspaceOf(req)
+	if len(start) > shell.MaxDir {
+		return fmt.Sprintf("the workspace could not be read: its name is longer than %d bytes", shell.MaxDir)
+	}
+	look := search{paths: &g.paths, meter: m}
 	if text, ok := chain.ReadString(req.Input()); ok && isPatch(text) {
-		return verdict(g.objectToPatch(start, text)), nil
+		return look.patch(start, text)
 	}
 	objection := ""
-	err := eachObject(req.Input(), slices.Concat(pathFields(), patchFields()), func(members []member) error {
+	err := eachObject(m, req.Input(), slices.Concat(pathFields(), patchFields()), func(members []member) error {
 		if objection == "" && !onlyReads(members) {
-			objection = g.objectToMembers(start, members)
+			objection = look.members(start, members)
 		}
 		return nil
 	})
 	if err != nil {
-		return deny(fmt.Sprintf("the input could not be read: %v", err)), nil
+		return fmt.Sprintf("the input could not be read: %v", err)
 	}
 	if objection != "" {
-		return deny(objection), nil
+		return objection
 	}
-	return g.commands.check(ctx, req, g.objectToScript)
-}
-
-// verdict denies with an objection, and allows where there is none.
-func verdict(objection string) chain.Outcome {
-	if objection != "" {
-		return deny(objection)
-	}
-	return chain.Outcome{Decision: chain.Allow}
+	return g.commands.check(m, req, func(_ *work.Meter, script shell.Script) string { return look.script(script) })
 }
 
 // The members of an input that name a file or a directory.
@@ -121,64 +121,73 @@ func onlyReads(members []member) bool {
 	})
 }
 
-func (g *protectedPaths) objectToMembers(start string, members []member) string {
+// search looks for protected paths in one call.
+type search struct {
+	paths *pathPatterns
+	meter *work.Meter
+	found target // the elements of the path at hand, kept for their memory
+}
+
+func (s *search) members(start string, members []member) string {
 	for _, m := range members {
-		if objection := g.objectToMember(start, m); objection != "" {
+		if objection := s.member(start, m); objection != "" {
 			return objection
 		}
 	}
 	return ""
 }
 
-func (g *protectedPaths) objectToMember(start string, m member) string {
-	if slices.Contains(patchFields(), m.name) {
-		for _, text := range append(m.list, m.text) {
-			if isPatch(text) {
-				if objection := g.objectToPatch(start, text); objection != "" {
-					return objection
-				}
-			}
-		}
-		return ""
-	}
+func (s *search) member(start string, m member) string {
+	patches := slices.Contains(patchFields(), m.name)
 	for _, text := range append(m.list, m.text) {
-		if objection := g.objectToPath(text, fromTool(start, text), exactly); objection != "" {
+		if !s.meter.Spend(1) {
+			return ""
+		}
+		objection := ""
+		switch {
+		case !patches:
+			objection = s.path(text, fromTool(start, text), exactly)
+		case isPatch(text):
+			objection = s.patch(start, text)
+		}
+		if objection != "" {
 			return objection
 		}
 	}
 	return ""
 }
 
-// objectToPath objects where a place is protected. shown is how the call names
-// it.
-func (g *protectedPaths) objectToPath(shown, place string, how reach) string {
-	if shown == "" {
+// path objects where a place is protected. shown is how the call names it.
+func (s *search) path(shown, place string, how reach) string {
+	if shown == "" || !s.meter.Spend(1+len(place)/8) {
 		return ""
 	}
-	for _, p := range g.paths {
-		if p.matches(place, how) {
-			return fmt.Sprintf("%s may not be changed: %s is protected", shown, p.text)
-		}
+	s.found.set(place)
+	if p := s.paths.first(&s.found, how, s.meter); p != nil {
+		return fmt.Sprintf("%s may not be changed: %s is protected", shown, p.text)
 	}
 	return ""
 }
 
-// objectToScript looks at the files that commands are redirected to and at
-// those that the usual programs change.
-func (g *protectedPaths) objectToScript(script shell.Script) string {
+// script looks at the files that commands are redirected to and at those that
+// the usual programs change.
+func (s *search) script(script shell.Script) string {
 	for _, c := range script.Commands {
 		for _, w := range c.Writes {
-			if objection := g.objectToPath(w.Text, placeOf(c, w).path, exactly); objection != "" {
+			if objection := s.path(w.Text, placeOf(c, w).path, exactly); objection != "" {
 				return objection
 			}
 		}
-		for _, change := range changes(c) {
-			if objection := g.objectToPath(change.word.Text, change.place, change.how); objection != "" {
+		for change := range changes(c) {
+			if objection := s.path(change.word.Text, change.place, change.how); objection != "" {
 				return objection
 			}
+			if s.meter.Err() != nil {
+				return ""
+			}
 		}
-		if isPatch(c.Stdin) {
-			if objection := g.objectToPatch(c.Dir, c.Stdin); objection != "" {
+		if s.meter.Spend(1+len(c.Stdin)/16) && isPatch(c.Stdin) {
+			if objection := s.patch(c.Dir, c.Stdin); objection != "" {
 				return objection
 			}
 		}
@@ -202,109 +211,4 @@ func fromTool(start, text string) string {
 		}
 	}
 	return shell.Join(start, text)
-}
-
-// pathPattern is a protected path: it stands for itself and all below it.
-type pathPattern struct {
-	text     string
-	elements []string // in lower case; may hold wildcards
-	home     bool     // begins in a home directory
-	rooted   bool     // begins in the root directory; else anywhere
-}
-
-// reach is what a change does to a place.
-type reach uint8
-
-const (
-	// exactly: it changes the place or something in it.
-	exactly reach = iota
-	// whole: it removes or moves the place with all that is in it.
-	whole
-)
-
-func parsePathPattern(text string) (pathPattern, error) {
-	p := pathPattern{text: text}
-	rest := strings.TrimSuffix(text, "/")
-	if rest == "" || rest == "~" {
-		return p, errors.New("is everything: name what is in it")
-	}
-	if rest, p.home = strings.CutPrefix(rest, "~/"); !p.home {
-		rest, p.rooted = strings.CutPrefix(rest, "/")
-	}
-	for element := range strings.SplitSeq(strings.ToLower(rest), "/") {
-		if element == "" || element == "." || element == ".." {
-			return p, fmt.Errorf("has an element %q", element)
-		}
-		if _, err := path.Match(element, ""); err != nil {
-			return p, errors.New("has a wildcard that is not closed")
-		}
-		p.elements = append(p.elements, element)
-	}
-	return p, nil
-}
-
-// matches reports whether a change to a place changes what is protected.
-func (p pathPattern) matches(place string, how reach) bool {
-	rooted := path.IsAbs(place)
-	elements := strings.Split(strings.Trim(strings.ToLower(place), "/"), "/")
-	switch {
-	case p.home:
-		if rest, ok := belowHome(elements); ok && rooted {
-			return p.begins(rest, how)
-		}
-		return false
-	case p.rooted:
-		for !rooted && len(elements) > 0 && elements[0] == ".." {
-			elements = elements[1:] // far enough up is the root directory
-			if len(elements) == 0 || elements[0] != ".." {
-				rooted = true
-			}
-		}
-		return rooted && p.begins(elements, how)
-	}
-	for i := range elements {
-		if !bareGlob(elements[i]) && p.begins(elements[i:], how) {
-			return true
-		}
-	}
-	return false
-}
-
-// begins reports whether elements lead to the pattern or below it, or, of a
-// change to the whole of a place, whether the pattern is below elements.
-func (p pathPattern) begins(elements []string, how reach) bool {
-	n := min(len(elements), len(p.elements))
-	if n == 0 || n < len(p.elements) && how != whole {
-		return false
-	}
-	for i := range n {
-		if !nameMatches(p.elements[i], elements[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// nameMatches compares two names, either of which may hold wildcards. Those of
-// a shell leave names that begin with a dot out.
-func nameMatches(pattern, name string) bool {
-	if ok, err := path.Match(pattern, name); ok && err == nil {
-		return true
-	}
-	if strings.HasPrefix(pattern, ".") && strings.IndexAny(name, "*?") == 0 {
-		return false
-	}
-	ok, err := path.Match(name, pattern)
-	return ok && err == nil
-}
-
-// belowHome returns what of a path is below a home directory.
-func belowHome(elements []string) ([]string, bool) {
-	switch {
-	case elements[0] == "root":
-		return elements[1:], true
-	case len(elements) > 1 && (elements[0] == "home" || elements[0] == "users"):
-		return elements[2:], true
-	}
-	return nil, false
 }

@@ -3,6 +3,8 @@ package guard
 import (
 	"strings"
 	"testing"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 func TestProtectedPaths_DeniesChangesToWhatIsProtected(t *testing.T) {
@@ -129,7 +131,11 @@ func TestPathPattern_EveryBuiltInOneProtectsItself(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if place := fromTool("/w", text); !p.matches(place, exactly) || !p.matches(place+"/x", exactly) || p.matches(place+"x", exactly) {
+		var only pathPatterns
+		only.add(p)
+		s := search{paths: &only, meter: work.Unbounded(t.Context())}
+		protects := func(place string) bool { return s.path("it", place, exactly) != "" }
+		if place := fromTool("/w", text); !protects(place) || !protects(place+"/x") || protects(place+"x") {
 			t.Errorf("%s does not protect exactly itself and what is below", text)
 		}
 	}

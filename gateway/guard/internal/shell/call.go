@@ -42,8 +42,13 @@ func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 	if strings.Contains(c.Name, Opaque) {
 		c.Name, c.runs = "", argv[0].from
 	}
+	if err := r.spend(len(argv)); err != nil { // they are looked at again for each program that runs another
+		return stream{}, err
+	}
 	out := output(c, in)
-	builtin(s, c)
+	if err := r.builtin(s, c); err != nil {
+		return stream{}, err
+	}
 	at := len(r.found.Commands)
 	if err := r.emit(c); err != nil {
 		return stream{}, err
@@ -182,7 +187,7 @@ func (r *reader) findExec(s *scope, args []Word) error {
 		default:
 			continue
 		}
-		var argv []Word
+		var argv []Word // a copy, which run pays for
 		for i++; i < len(args) && args[i].Text != ";" && args[i].Text != "+"; i++ {
 			w := args[i]
 			if strings.Contains(w.Text, "{}") {
@@ -198,10 +203,13 @@ func (r *reader) findExec(s *scope, args []Word) error {
 }
 
 // builtin follows what changes the shell itself.
-func builtin(s *scope, c Command) {
+func (r *reader) builtin(s *scope, c Command) error {
 	switch c.Name {
 	case "cd", "pushd":
-		s.dir = Join(s.dir, directory(c.Args))
+		if s.dir = Join(s.dir, directory(c.Args)); len(s.dir) > MaxDir {
+			return errDir
+		}
+		return r.spend(len(s.dir) / 8)
 	case "popd":
 		s.dir = Opaque
 	case "read", "mapfile", "readarray", "getopts":
@@ -211,6 +219,7 @@ func builtin(s *scope, c Command) {
 			}
 		}
 	}
+	return nil
 }
 
 // directory is where cd goes.
@@ -262,9 +271,18 @@ func printed(args []Word) stream {
 	if len(args) == 0 {
 		return stream{}
 	}
-	text := ansiC(args[0].source)
+	var text strings.Builder
+	rest, known := ansiC(args[0].source), true
 	for _, a := range args[1:] {
-		text = strings.Replace(text, "%s", a.source, 1)
+		before, after, more := strings.Cut(rest, "%s")
+		if !more {
+			break
+		}
+		known = known && !strings.Contains(before, "%")
+		text.WriteString(before)
+		text.WriteString(a.source)
+		rest = after
 	}
-	return stream{known: !strings.Contains(text, "%"), text: text}
+	text.WriteString(rest)
+	return stream{known: known && !strings.Contains(rest, "%"), text: text.String()}
 }

@@ -16,6 +16,7 @@
 //     (sh -c, eval, here-documents, pipes).
 //   - S3 Unknown is not empty: a variable that nothing sets is told apart from
 //     one whose value is not known.
-//   - S4 Time, memory and stack are bounded, whatever the text.
+//   - S4 Time, memory and stack are bounded, whatever the text: time and memory
+//     by what the meter of the call allows, which grows with its length.
 //   - S5 MayName never says no where Read would find the word.
 package shell

@@ -5,12 +5,18 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
 // Read tells what text would start if a shell ran it in directory dir. The
-// error reads on after "the command could not be read: ".
-func Read(text, dir string) (Script, error) {
-	r := reader{left: maxExpanded}
+// error reads on after "the command could not be read: ", unless it is that the
+// context of the meter has ended.
+func Read(m *work.Meter, text, dir string) (Script, error) {
+	if len(dir) > MaxDir {
+		return Script{}, errDir
+	}
+	r := reader{meter: m}
 	if err := r.script(&scope{dir: dir}, text); err != nil {
 		return Script{}, err
 	}
@@ -20,16 +26,14 @@ func Read(text, dir string) (Script, error) {
 // reader is the state of one Read.
 type reader struct {
 	found Script
-	left  int // bytes that words may still come to
+	meter *work.Meter
 	deep  int // scripts in scripts
 }
 
-// spend pays for n bytes of words.
+// spend pays for n bytes of text, or for n words.
 func (r *reader) spend(n int) error {
-	if r.left -= n; r.left < 0 {
-		return errExpanded
-	}
-	return nil
+	r.meter.Spend(n)
+	return r.meter.Err()
 }
 
 // script reads text that a shell runs in scope s.
@@ -38,10 +42,7 @@ func (r *reader) script(s *scope, text string) error {
 		return errNested
 	}
 	defer func() { r.deep-- }()
-	if err := r.spend(len(text)); err != nil {
-		return err
-	}
-	file, err := parse(text)
+	file, err := parse(r.meter, text) // which pays for the text
 	if err != nil {
 		return err
 	}
@@ -92,6 +93,9 @@ func (r *reader) substitution(s *scope, list []*syntax.Stmt) (stream, error) {
 func (r *reader) inside(s *scope, node syntax.Node) error {
 	var err error
 	syntax.Walk(node, func(n syntax.Node) bool {
+		if err == nil {
+			err = r.spend(1)
+		}
 		if err != nil {
 			return false
 		}

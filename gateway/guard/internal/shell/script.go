@@ -55,17 +55,9 @@ type span struct{ from, to int }
 
 func (s span) empty() bool { return s.to <= s.from }
 
-// Runs calls yield for each program whose output c runs as a script, until
-// yield returns false.
-func (s Script) Runs(c Command) func(yield func(name string) bool) {
-	return func(yield func(string) bool) {
-		for _, source := range s.Commands[c.runs.from:c.runs.to] {
-			if source.Name != "" && !yield(source.Name) {
-				return
-			}
-		}
-	}
-}
+// Runs is the range of the commands of the script whose output c runs as a
+// script itself. It is empty where from is not before to.
+func (c Command) Runs() (from, to int) { return c.runs.from, c.runs.to }
 
 // programName is the name under which a program is known: without its
 // directory, and in lower case.

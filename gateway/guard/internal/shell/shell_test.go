@@ -1,19 +1,27 @@
 package shell
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
+
+// scriptOf reads a command line that is all there is of a call.
+func scriptOf(text, dir string) (Script, error) {
+	return Read(work.For(context.Background(), len(text)), text, dir)
+}
 
 // read is what Read finds, one line for each command: its directory if it has
 // one, its name and words, what it is redirected to and whose output it runs.
 func read(tb testing.TB, text string) string {
 	tb.Helper()
-	script, err := Read(text, "")
+	script, err := scriptOf(text, "")
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -36,12 +44,23 @@ func read(tb testing.TB, text string) string {
 		for _, w := range c.Writes {
 			words = append(words, ">"+w.Text)
 		}
-		for name := range script.Runs(c) {
+		for _, name := range sourcesOf(script, c) {
 			words = append(words, "runs:"+name)
 		}
 		out.WriteString(strings.Join(words, "|") + "\n")
 	}
 	return strings.TrimSuffix(strings.ReplaceAll(out.String(), Opaque, "?"), "\n")
+}
+
+// sourcesOf are the programs whose output a command runs.
+func sourcesOf(script Script, c Command) []string {
+	var sources []string
+	for at, to := c.Runs(); at < to; at++ {
+		if name := script.Commands[at].Name; name != "" {
+			sources = append(sources, name)
+		}
+	}
+	return sources
 }
 
 // check reads each text and compares.
@@ -76,7 +95,7 @@ func TestS1_AnErrorAnywhereIsTheErrorOfTheWhole(t *testing.T) {
 		`[[ <(%) && a ]]`, `a $(%)`, `a <(%)`, `a "$(%)"`, `a $((1 + $(%) + $(b)))`, `a ${x:-%}`, `a ${x/$(%)/b}`, `a ${#x[$(%)]}`, "cat <<EOF\n$(%)\nEOF",
 		`cat <<< %`, `sudo a; find . -exec sh -c '%' \;`, `eval '%'`, `echo '%' | sh`, `a {b,$(%)}`, `a {b,{c,$(%)}}d`, `a{b,c}$(%)`,
 	} {
-		_, err := Read(strings.ReplaceAll(text, "%", bad), "")
+		_, err := scriptOf(strings.ReplaceAll(text, "%", bad), "")
 		if err == nil || !strings.HasSuffix(err.Error(), errOpen.Error()) {
 			t.Errorf("%s: error %v", text, err)
 		}
@@ -158,21 +177,6 @@ func TestS2_ProgramsAreFoundWhereverTheyStand(t *testing.T) {
 	})
 }
 
-func TestRuns_EndsWhereItsCallerDoes(t *testing.T) {
-	script, err := Read("a | b | sh", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for name := range script.Runs(script.Commands[2]) {
-		got = append(got, name)
-		break
-	}
-	if diff := cmp.Diff([]string{"a"}, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestS2_WordsAreWhatTheShellWouldMakeOfThem(t *testing.T) {
 	check(t, map[string]string{
 		`a 'b c' "d e" f\ g`:                                   "a|b c|d e|f g",
@@ -237,7 +241,7 @@ func TestS2_AFunctionThatStartsItselfWithoutEndIsABomb(t *testing.T) {
 		`:(){ :|:& };:`: true, `f() { f & f; }`: true, `f() { f & f & }`: true, `f() ( g; f | f )`: true, `if x; then f() { f | f; }; fi`: true,
 		`f() { f; f; }`: false, `f() { f & }`: false, `f() { f $1 | f $2; }`: false, `f() { g | g; }`: false, `g() { f | f; }`: false, `() f`: false,
 	} {
-		script, err := Read(text, "")
+		script, err := scriptOf(text, "")
 		if err != nil || script.Bomb != want {
 			t.Errorf("%s: bomb %v, %v", text, script.Bomb, err)
 		}
@@ -260,6 +264,7 @@ func TestS4_WhatIsTooMuchIsAnError(t *testing.T) {
 	for range maxScripts {
 		inScripts = "eval " + quote(inScripts)
 	}
+	const tooMuch = "to read it takes more work than its length allows"
 	doubling := "A=xxxxxxxxxx;"
 	for range 30 {
 		doubling += "A=$A$A;"
@@ -274,27 +279,60 @@ func TestS4_WhatIsTooMuchIsAnError(t *testing.T) {
 		"parameters":       {nested("${x:-", "}", 20_000), "it is nested too deep"},
 		"commands":         {strings.Repeat("x;", maxCommands+1), "it has more than 4096 commands"},
 		"pipes":            {"x" + strings.Repeat("|x", maxCommands+1), "it has more than 4096 commands"},
-		"wrappers":         {strings.Repeat("sudo ", maxCommands+1), "it has more than 4096 commands"},
+		"wrappers":         {strings.Repeat("sudo ", maxCommands+1), tooMuch},
+		"finds in finds":   {strings.Repeat("find -exec ", 4000), tooMuch},
+		"long directories": {"cd " + strings.Repeat("a/", 2000) + ";" + strings.Repeat("cd x/y/z;", 20), "the name of a directory that it runs in is longer than 4096 bytes"},
+		"blanks":           {"A='" + strings.Repeat(" ", 50_000) + "';" + strings.Repeat("$A", 20_000), tooMuch},
 		"redirections":     {strings.Repeat(">x;", maxCommands+1), "it has more than 4096 commands"},
 		"braces":           {strings.Repeat("{a,b}", 9), "its braces make more than 256 words of one"},
-		"braces and words": {strings.Repeat("{a,b}", 8) + strings.Repeat("'x'", 30_000), "its words grow to more than 1048576 bytes"},
+		"braces and words": {strings.Repeat("{a,b}", 8) + strings.Repeat("'x'", 30_000), tooMuch},
 		"many braces":      {strings.Repeat("{a,b}", 8) + strings.Repeat("x{c}'y'", 10_000), "a word of it opens more than 32 braces"},
-		"heads and tails":  {strings.Repeat("'x'", 20_000) + "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}", "its words grow to more than 1048576 bytes"},
+		"heads and tails":  {strings.Repeat("'x'", 20_000) + "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}", tooMuch},
 		"inner braces":     {"{a," + strings.Repeat("{b,c}", 9) + "}", "its braces make more than 256 words of one"},
 		"braces in braces": {strings.Repeat("{a,", 33) + strings.Repeat("}", 33), "a word of it opens more than 32 braces"},
 		"open braces":      {strings.Repeat("{", 100_000), "a word of it opens more than 32 braces"},
-		"variables":        {doubling, "its words grow to more than 1048576 bytes"},
+		"variables":        {doubling, tooMuch},
 		"scripts":          {inScripts, "it is nested too deep"},
-		"scripts of size":  {"A=" + strings.Repeat("x", 57_000) + strings.Repeat(";sh -c $A", 20), "its words grow to more than 1048576 bytes"},
-		"xargs":            {"echo " + strings.Repeat("x ", 60_000) + "| " + strings.Repeat("xargs ", 20), "its words grow to more than 1048576 bytes"},
-		"here-documents":   {strings.Repeat("sh <<E\n$A\nE\n", 10) + "A=" + strings.Repeat("x", 120_000) + "\n" + strings.Repeat("b <<E\n$A\nE\n", 10), "its words grow to more than 1048576 bytes"},
-		"functions":        {strings.Repeat("f() { ", 20) + "x '" + strings.Repeat("y", 100_000) + "'" + strings.Repeat("; }", 20), "its words grow to more than 1048576 bytes"},
+		"scripts of size":  {"A=" + strings.Repeat("x", 57_000) + strings.Repeat(";sh -c $A", 20), tooMuch},
+		"xargs":            {"echo " + strings.Repeat("x ", 60_000) + "| " + strings.Repeat("xargs ", 20), tooMuch},
+		"here-documents":   {strings.Repeat("sh <<E\n$A\nE\n", 10) + "A=" + strings.Repeat("x", 120_000) + "\n" + strings.Repeat("b <<E\n$A\nE\n", 20), tooMuch},
+		"functions":        {strings.Repeat("f() { ", 20) + "x '" + strings.Repeat("y", 100_000) + "'" + strings.Repeat("; }", 20), tooMuch},
 	} {
-		_, err := Read(c.text, "")
+		_, err := scriptOf(c.text, "")
 		if err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one that ends in %q", name, err, c.want)
 		}
 	}
+}
+
+func TestS4_ADirectoryWithTooLongANameIsAnError(t *testing.T) {
+	const want = "the name of a directory that it runs in is longer than 4096 bytes"
+	if _, err := scriptOf("a", strings.Repeat("x", MaxDir+1)); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if _, err := scriptOf("a", strings.Repeat("x", MaxDir)); err != nil {
+		t.Errorf("one of the longest: %v", err)
+	}
+}
+
+func TestS4_ReadingStopsWhereTheContextHasEnded(t *testing.T) {
+	why := errors.New("hung up")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	for _, text := range []string{"a", strings.Repeat("a ", 60_000), "x=$((1" + strings.Repeat("+1", 50_000) + "))"} {
+		if _, err := Read(work.For(ctx, len(text)), text, ""); !errors.Is(err, why) {
+			t.Errorf("%.20q…: error %v, want %v", text, err, why)
+		}
+	}
+}
+
+func TestPrintfFillsInWhatItsFormatSays(t *testing.T) {
+	check(t, map[string]string{
+		`printf '%s %s' a b | sh`:   "printf|%s %s|a|b\nsh\na|b",
+		`printf '%s' 'a %s' b | sh`: "printf|%s|a %s|b\nsh\na|%s",
+		`printf '%d %s' 1 a | sh`:   "printf|%d %s|1|a\nsh|runs:printf",
+		`printf '%s %d' a 1 | sh`:   "printf|%s %d|a|1\nsh|runs:printf",
+	})
 }
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
@@ -306,7 +344,7 @@ func TestS4_LongTextThatIsNotDeepIsRead(t *testing.T) {
 		"a ", "'a'", "$a", "\"$a\"", "a=b ", "x=1;", "a\\\n", "a[1]=b ", "${a}", "$'a'", "{a..b} ", "~", "$((1))", "<a ", "2>&1 ", "\\a",
 	} {
 		text := strings.Repeat(piece, 100_000/len(piece))
-		if _, err := Read(text, ""); err != nil {
+		if _, err := scriptOf(text, ""); err != nil {
 			t.Errorf("%q: %v", piece, err)
 		}
 	}
@@ -315,7 +353,7 @@ func TestS4_LongTextThatIsNotDeepIsRead(t *testing.T) {
 		"if a; then b; " + strings.Repeat("elif a; then b; ", 1000) + "fi", "a" + strings.Repeat(" && a", 4000), "a" + strings.Repeat(" | sh", 4000),
 		"echo " + strings.Repeat("x", 1000) + strings.Repeat(" | cat", 4000), "x=$((1" + strings.Repeat("+1", 50_000) + "))", "case x in " + strings.Repeat("a) b;; ", 4000) + "esac",
 	} {
-		if _, err := Read(text, ""); err != nil {
+		if _, err := scriptOf(text, ""); err != nil {
 			t.Errorf("%.30q…: %v", text, err)
 		}
 	}
@@ -367,7 +405,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		script, err := Read(text, "/w")
+		script, err := scriptOf(text, "/w")
 		if err != nil {
 			return
 		}
@@ -377,13 +415,11 @@ func FuzzRead(f *testing.F) {
 			if isWord && !MayName(text, c.Name) {
 				t.Errorf("%q has the command %q, which MayName says it cannot", text, c.Name)
 			}
-			for name := range script.Runs(c) {
-				if !slices.ContainsFunc(script.Commands, func(o Command) bool { return o.Name == name }) {
-					t.Errorf("%q: %q runs the output of %q, which is no command", text, c.Name, name)
-				}
+			if from, to := c.Runs(); from < 0 || to > len(script.Commands) {
+				t.Errorf("%q: %q runs the output of the commands from %d to %d of %d", text, c.Name, from, to, len(script.Commands))
 			}
 		}
-		again, err := Read(text, "/w")
+		again, err := scriptOf(text, "/w")
 		if diff := cmp.Diff(fmt.Sprint(script), fmt.Sprint(again)); diff != "" || err != nil {
 			t.Errorf("%q reads as two things: %v\n%s", text, err, diff)
 		}
@@ -395,7 +431,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("read", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Read(text, ""); err != nil {
+			if _, err := scriptOf(text, ""); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -151,6 +151,9 @@ func (b *builder) value(text string, quoted bool) error {
 	if quoted {
 		return b.known(text)
 	}
+	if err := b.reader.spend(len(text)); err != nil { // blanks cost too
+		return err
+	}
 	for i, field := range strings.FieldsFunc(text, blank) {
 		if i > 0 || blank(rune(text[0])) {
 			b.end()
