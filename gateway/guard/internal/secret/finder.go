@@ -14,6 +14,7 @@ type Finder struct {
 	byFirst [256][]rule
 	names   names
 	off     []string
+	bodies  []class // what runs are remembered of
 }
 
 // Kinds are the kinds of credentials that can be found.
@@ -30,8 +31,11 @@ func Kinds() []string {
 
 // NewFinder returns a finder of all kinds but those in except.
 func NewFinder(except []string) *Finder {
-	f := &Finder{of: classes(), names: newNames(), off: slices.Clone(except)}
+	f := &Finder{of: classes(), names: newNames(), off: slices.Clone(except), bodies: []class{url64, url64 | equals}}
 	for _, r := range rules() {
+		if !slices.Contains(f.bodies, r.body) {
+			f.bodies = append(f.bodies, r.body)
+		}
 		if f.finds(r.kind) {
 			f.byFirst[r.prefix[0]] = append(f.byFirst[r.prefix[0]], r)
 		}
@@ -55,6 +59,7 @@ const atLeast = 64 << 10
 // and whether a private key was still open at its end.
 func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, err error) {
 	look := atLeast
+	s := scan{finder: f, text: text}
 	ahead := hit{} // found by what stands before it
 	for i := 0; i < len(text); {
 		if i >= look {
@@ -66,9 +71,9 @@ func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, 
 		h := hit{}
 		switch c := text[i]; {
 		case ahead.to > 0 && i >= ahead.from:
-			h, ahead = f.sharper(text, ahead), hit{}
+			h, ahead = s.sharper(ahead), hit{}
 		case f.of[c]&word != 0:
-			if h = f.token(text, i); h.to == 0 {
+			if h = s.token(i); h.to == 0 {
 				i = f.run(text, i, word)
 				continue
 			}
@@ -93,9 +98,30 @@ func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, 
 	return hits, open, nil
 }
 
+// mostBodies is more than the rules have.
+const mostBodies = 24
+
+// scan is the state of one search for tokens. It remembers the last run of each
+// class: where tokens may hold what begins another one, such as a dash, each
+// beginning in a long text would else go through all the rest of it.
+type scan struct {
+	finder *Finder
+	text   []byte
+	runs   [mostBodies]struct{ from, to int }
+}
+
+// run is where the run of characters of a class ends that begins at i.
+func (s *scan) run(i int, of class) int {
+	last := &s.runs[slices.Index(s.finder.bodies, of)]
+	if i < last.from || i >= last.to {
+		last.from, last.to = i, s.finder.run(s.text, i, of)
+	}
+	return last.to
+}
+
 // sharper is a hit with the kind that its own letters tell, if they tell one.
-func (f *Finder) sharper(text []byte, h hit) hit {
-	if t := f.token(text, h.from); t.to > 0 {
+func (s *scan) sharper(h hit) hit {
+	if t := s.token(h.from); t.to > 0 {
 		return hit{h.from, max(h.to, t.to), t.kind}
 	}
 	return h
@@ -130,7 +156,8 @@ func (f *Finder) named(text []byte, at int) hit {
 }
 
 // token tries the rules for a word that begins at i.
-func (f *Finder) token(text []byte, i int) hit {
+func (s *scan) token(i int) hit {
+	f, text := s.finder, s.text
 	candidates := f.byFirst[text[i]]
 	for n := range candidates {
 		r := &candidates[n]
@@ -138,7 +165,7 @@ func (f *Finder) token(text []byte, i int) hit {
 			continue
 		}
 		from := i + len(r.prefix)
-		to := f.run(text, from, r.body)
+		to := s.run(from, r.body)
 		size := to - from
 		if size < r.least || r.most > 0 && size > r.most || to < len(text) && f.of[text[to]]&word != 0 || monotone(text[from:to]) {
 			continue
@@ -146,7 +173,7 @@ func (f *Finder) token(text []byte, i int) hit {
 		return hit{i, to, r.kind}
 	}
 	if text[i] == 'e' && f.finds(kindJWT) {
-		return f.jwt(text, i)
+		return s.jwt(i)
 	}
 	return hit{}
 }
@@ -174,20 +201,21 @@ func monotone(text []byte) bool {
 }
 
 // jwt tries a signed token: three parts, of which the first two are objects.
-func (f *Finder) jwt(text []byte, i int) hit {
+func (s *scan) jwt(i int) hit {
+	text := s.text
 	const object = "eyJ"
 	at := i
 	for range 2 {
 		if !bytes.HasPrefix(text[at:], []byte(object)) {
 			return hit{}
 		}
-		at = f.run(text, at, url64)
+		at = s.run(at, url64)
 		if at == len(text) || text[at] != '.' {
 			return hit{}
 		}
 		at++
 	}
-	to := f.run(text, at, url64|equals)
+	to := s.run(at, url64|equals)
 	if to-at < 16 {
 		return hit{}
 	}

@@ -212,6 +212,7 @@ func TestR5_AContextThatEndedEndsTheWork(t *testing.T) {
 		"one long text":    `"` + strings.Repeat("a ", 100_000) + `"`,
 		"many short texts": `["a"` + strings.Repeat(`,"a"`, 100_000) + `]`,
 		"a long name":      `{"` + strings.Repeat("a ", 100_000) + `":1}`,
+		"many escapes":     `"` + strings.Repeat(`\u0061`, 100_000) + `"`,
 	} {
 		if _, err := f.Redact(ctx, []byte(value)); !errors.Is(err, why) {
 			t.Errorf("%s: error %v", name, err)
@@ -222,6 +223,39 @@ func TestR5_AContextThatEndedEndsTheWork(t *testing.T) {
 	}
 }
 
+func TestR5_AContextThatEndsLateEndsTheWorkToo(t *testing.T) {
+	ctx, f := &endingContext{Context: context.Background(), left: 1 << 30}, NewFinder(nil)
+	value := []byte(`"` + strings.Repeat(`\u0061 `, 100_000) + "ghp_" + strings.Repeat("a1B2c3D4e5", 4) + `"`)
+	if found, err := f.Redact(ctx, value); err != nil || found.Count != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	for asked := range 1<<30 - ctx.left {
+		if _, err := f.Redact(&endingContext{Context: context.Background(), left: asked}, value); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ended at question %d: error %v", asked, err)
+		}
+	}
+}
+
+// endingContext is a context that ends once it was asked a number of times.
+type endingContext struct {
+	context.Context //nolint:containedctx // it is one
+
+	left int
+}
+
+func (c *endingContext) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestR5_TheRunsOfAllRulesAreRemembered(t *testing.T) {
+	if n := len(NewFinder(nil).bodies); n > mostBodies {
+		t.Errorf("%d classes, more than the %d that have a place", n, mostBodies)
+	}
+}
+
 // Work that grew with the square of the length would outlast the time limit of
 // the whole test run.
 func TestR5_TextMadeToBeSlowIsNot(t *testing.T) {
@@ -229,7 +263,7 @@ func TestR5_TextMadeToBeSlowIsNot(t *testing.T) {
 	for name, piece := range map[string]string{
 		"assignments": "token=", "names": "token: ", "quotes": "token='", "escaped quotes": `token=\\\"a`, "keys": keyBegins + "PRIVATE KEY-----",
 		"key lines": keyBegins + `PRIVATE KEY-----\n`, "addresses": "://a:b", "tokens": "eyJ.eyJ.", "prefixes": "sk-", "escapes": `\\`, "words": "ghp_",
-		"strings": `","token":"`, "list of key lines": `","` + keyBegins + `PRIVATE KEY-----`, "dashes": "-", "slashes": "/", "surrogates": `\ud83d`,
+		"strings": `","token":"`, "list of key lines": `","` + keyBegins + `PRIVATE KEY-----`, "dashes": "-", "dashes in tokens": "xoxb-", "dashes in tokens of two kinds": "xoxb-glpat-", "dashes in parts of tokens": "eyJ-", "slashes": "/", "surrogates": `\ud83d`,
 	} {
 		value := []byte(`["` + strings.Repeat(piece, 1<<20/len(piece)) + `"]`)
 		if _, err := f.Redact(context.Background(), value); err != nil {

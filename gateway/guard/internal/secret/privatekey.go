@@ -40,7 +40,7 @@ func (f *Finder) privateKey(text []byte, i int) (h hit, open bool) {
 		return hit{i, to, kindPrivateKey}, false
 	}
 	to := f.keyLines(text, body)
-	open = len(bytes.Trim(text[to:], " \t\r\n\"'")) == 0
+	open = len(bytes.TrimLeft(text[to:], " \t\r\n\"'")) == 0
 	if to == body {
 		return hit{}, open
 	}

@@ -85,7 +85,10 @@ func (r *redaction) next(ctx context.Context) (bool, error) {
 	raw := r.value[begin:end]
 	text := raw
 	if bytes.IndexByte(raw, '\\') >= 0 {
-		r.text = unescape(slices.Grow(r.text[:0], len(raw)), raw)
+		var err error
+		if r.text, err = unescape(ctx, slices.Grow(r.text[:0], len(raw)), raw); err != nil {
+			return false, err
+		}
 		text = r.text
 	}
 	if isName(r.value[r.at:]) {
@@ -96,8 +99,10 @@ func (r *redaction) next(ctx context.Context) (bool, error) {
 		name = nil // the value is in an array or an object of that name
 	}
 	hits, err := r.lookAtValue(ctx, name, text)
-	r.replace(begin, raw, text, hits)
-	return true, err
+	if err != nil {
+		return false, err
+	}
+	return true, r.replace(ctx, begin, raw, text, hits)
 }
 
 // stringEnds is where the string ends whose first character is at i.
@@ -196,20 +201,29 @@ func (r *redaction) note(h hit) {
 // replace copies the value up to the end of the hits, without them. raw is the
 // string that they are in, as it stands in the value from begin, and text what
 // it means.
-func (r *redaction) replace(begin int, raw, text []byte, hits []hit) {
+func (r *redaction) replace(ctx context.Context, begin int, raw, text []byte, hits []hit) error {
 	place := places{raw: raw, plain: len(raw) == len(text)}
 	for _, h := range hits {
 		r.note(h)
 		if r.out == nil {
 			r.out = make([]byte, 0, len(r.value)+64)
 		}
-		from, to := begin+place.of(h.from), begin+place.of(h.to)
+		rawFrom, err := place.of(ctx, h.from)
+		if err != nil {
+			return err
+		}
+		rawTo, err := place.of(ctx, h.to)
+		if err != nil {
+			return err
+		}
+		from, to := begin+rawFrom, begin+rawTo
 		r.out = append(r.out, r.value[r.copied:from]...)
 		r.out = append(r.out, "[redacted: "...)
 		r.out = append(r.out, h.kind...)
 		r.out = append(r.out, ']')
 		r.copied = to
 	}
+	return nil
 }
 
 // places tells where in the raw text of a string its characters stand. It is
@@ -218,13 +232,20 @@ type places struct {
 	raw      []byte
 	plain    bool // there are no escapes
 	text, at int
+	looked   int // where the context was asked last
 }
 
-func (p *places) of(text int) int {
+func (p *places) of(ctx context.Context, text int) (int, error) {
 	if p.plain {
-		return text
+		return text, nil
 	}
 	for p.text < text {
+		if p.at-p.looked >= atLeast {
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			p.looked = p.at
+		}
 		if p.raw[p.at] != '\\' {
 			p.text++
 			p.at++
@@ -234,15 +255,22 @@ func (p *places) of(text int) int {
 		p.text += utf8.RuneLen(c)
 		p.at += size
 	}
-	return p.at
+	return p.at, nil
 }
 
 // unescape appends what the raw text of a string means.
-func unescape(dst, raw []byte) []byte {
+func unescape(ctx context.Context, dst, raw []byte) ([]byte, error) {
+	look := len(raw) - atLeast // bytes left when the context is asked next
 	for {
 		n := bytes.IndexByte(raw, '\\')
 		if n < 0 {
-			return append(dst, raw...)
+			return append(dst, raw...), nil
+		}
+		if len(raw) <= look {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			look = len(raw) - atLeast
 		}
 		dst = append(dst, raw[:n]...)
 		c, size := character(raw[n:])
