@@ -14,6 +14,10 @@ const (
 	parallelDials = 64
 	// dialPatience ends a dial that nobody may be waiting for any longer.
 	dialPatience = 10 * time.Second
+	// idlePatience is shorter than the 5 s after which the servers that close
+	// idle connections soonest do so, since a request that meets the closing
+	// of its connection may have to fail.
+	idlePatience = 4 * time.Second
 )
 
 // dialer opens the connections to one endpoint.

@@ -12,27 +12,10 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
-)
-
-const (
-	// idlePatience is shorter than the 5 s after which the servers that close
-	// idle connections soonest do so, since a request that meets the closing
-	// of its connection may have to fail.
-	idlePatience = 4 * time.Second
-	// maxHeaderBytes bounds the head of a response, interim ones included.
-	maxHeaderBytes = 64 << 10
-	// maxExcerpt is how much is read of a body that only explains a failure,
-	// and excerptPatience how long that may keep the failure waiting.
-	maxExcerpt      = 4 << 10
-	excerptPatience = 100 * time.Millisecond
-	// maxGrant bounds the memory given for a body on its length's word alone.
-	maxGrant = 32 << 10
 )
 
 // httpSender is the sender over net/http. It uses the RoundTripper itself:
@@ -51,10 +34,6 @@ type httpSender struct {
 
 // newHTTPSender takes checked options.
 func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *tls.Config) *httpSender {
-	headers["Content-Type"] = []string{"application/json"}
-	headers["Accept"] = []string{"application/json"}
-	headers["Accept-Encoding"] = []string{"identity"}
-	headers["User-Agent"] = []string{o.UserAgent}
 	s := &httpSender{
 		base:  &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: headers},
 		proxy: o.Proxy, tls: security, dial: newDialer(), idle: o.MaxInFlight, limit: o.MaxResponseBytes,
@@ -131,7 +110,7 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 		// it silent, and must not cost everybody a handshake.
 		s.retire(x.via)
 	}
-	return reply{}, &sendFailure{cause: chain.Timeout, text: "did not answer in time", err: x.waiting(err)}
+	return reply{}, outOfTime(x.without(), err)
 }
 
 // retire replaces a RoundTripper, if that has not happened yet, and leaves its
@@ -185,8 +164,9 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q 
 	if err != nil {
 		return reply{}, x, err
 	}
+	defer response.Body.Close() //nolint:errcheck // what was read is judged; the connection is not ours
 	x.answered = true
-	r, err := s.read(response, cancel)
+	r, _, err := readReply(response, s.limit, func() { time.AfterFunc(excerptPatience, cancel) })
 	return r, x, err
 }
 
@@ -194,8 +174,7 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q 
 // transport, it takes the values by reference.
 func (s *httpSender) header(q question) http.Header {
 	h := maps.Clone(s.base.Header)
-	left := max(1, time.Until(q.deadline).Milliseconds())
-	values := [3]string{q.id, strconv.FormatInt(left, 10), q.traceparent}
+	values := [3]string{q.id, q.left(), q.traceparent}
 	h[headerIdempotencyKey] = values[0:1:1]
 	h[headerTimeout] = values[1:2:2]
 	if q.traceparent != "" {
@@ -225,15 +204,15 @@ func (x *exchange) diedUnheard(err error) bool {
 	return x.reused && !x.heard.Load() && (errors.Is(err, errStale) || x.http2 && connectionLost(err))
 }
 
-// waiting says what was waited for when the time ended.
-func (x *exchange) waiting(err error) error {
+// without is what had not come yet.
+func (x *exchange) without() string {
 	switch {
 	case !x.had:
-		return fmt.Errorf("still without a connection: %w", err)
+		return aConnection
 	case !x.answered:
-		return fmt.Errorf("still without the head of an answer: %w", err)
+		return aHead
 	}
-	return fmt.Errorf("still without the end of the answer: %w", err)
+	return anEnd
 }
 
 // explain says what an error of the exchange means.
@@ -246,19 +225,19 @@ func (x *exchange) explain(err error) *sendFailure {
 	}
 	switch {
 	case errors.Is(err, errTooLong):
-		return &sendFailure{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes", x.limit), err: err}
+		return bodyTooLong(x.limit, err)
 	case dialing, !x.had && !x.secure:
-		return &sendFailure{cause: chain.Connect, text: "could not be reached", err: err}
+		return unreachable(err)
 	case !x.had, tlsFailed(err):
 		return &sendFailure{cause: chain.TLS, text: "could not be reached: the TLS handshake failed", err: err}
 	case ended, connectionLost(err), errors.Is(err, errStale):
-		return &sendFailure{cause: chain.Reset, text: "closed the connection before a whole answer", err: err}
+		return brokenOff(err)
 	case x.http2: // whose errors have no types
 		return &sendFailure{cause: chain.Reset, text: "broke off before a whole answer", err: err}
 	case !x.answered && received >= maxHeaderBytes:
-		return &sendFailure{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes of headers", maxHeaderBytes), err: err}
+		return headTooLong(err)
 	}
-	return &sendFailure{cause: chain.Malformed, text: "did not answer in HTTP", err: err}
+	return notHTTP(err)
 }
 
 // connectionLost says that the connection ended, not that what it carried
@@ -273,56 +252,4 @@ func connectionLost(err error) bool {
 func tlsFailed(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && (op.Op == "remote error" || op.Op == "local error")
-}
-
-// read reads as much of the response as matters.
-func (s *httpSender) read(response *http.Response, cancel context.CancelFunc) (reply, error) {
-	r := reply{
-		status:   response.StatusCode,
-		encoding: strings.Join(response.Header["Content-Encoding"], ", "),
-		location: response.Header.Get("Location"),
-	}
-	defer response.Body.Close() //nolint:errcheck // what was read is judged; the connection is not ours
-	switch {
-	case r.status == http.StatusSwitchingProtocols: // the body would be the connection itself
-		return r, nil
-	case r.status != http.StatusOK:
-		impatient := time.AfterFunc(excerptPatience, cancel)
-		defer impatient.Stop()
-		r.body, _ = readUpTo(response.Body, response.ContentLength, maxExcerpt) // whatever came
-		return r, nil
-	}
-	if response.ContentLength > s.limit {
-		return r, fmt.Errorf("%w: its length is %d", errTooLong, response.ContentLength)
-	}
-	var err error
-	r.body, err = readUpTo(response.Body, response.ContentLength, s.limit)
-	return r, err
-}
-
-var errTooLong = errors.New("the body is longer than it may be")
-
-// readUpTo reads a whole body of at most limit bytes. length is what the
-// endpoint says it is, or negative.
-func readUpTo(body io.Reader, length, limit int64) ([]byte, error) {
-	grant := int64(512)
-	if length >= 0 {
-		grant = min(length, maxGrant) + 1 // one byte more, to find the end without growing
-	}
-	buf := make([]byte, 0, grant)
-	for {
-		n, err := body.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		switch {
-		case int64(len(buf)) > limit:
-			return buf[:limit], errTooLong
-		case err == io.EOF:
-			return buf, nil
-		case err != nil:
-			return buf, err
-		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-	}
 }

@@ -3,27 +3,33 @@
 package transport
 
 import (
+	"errors"
+	"io"
 	"net"
+	"os"
 	"syscall"
+	"time"
 )
 
 // quiet reports whether an idle connection stands and has brought nothing. It
-// looks without waiting, and takes nothing away.
+// does not wait, and a connection that is not quiet is of no more use.
 func quiet(c net.Conn) bool {
-	sc, ok := c.(syscall.Conn)
+	socket, ok := c.(syscall.Conn)
 	if !ok {
-		return true // of another kind, which a question will tell
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // what fails here fails Read
+		n, err := io.ReadFull(c, make([]byte, 1))
+		return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 	}
-	raw, err := sc.SyscallConn()
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return false
 	}
 	nothing := false
-	err = raw.Read(func(fd uintptr) bool {
+	// Not Read, which fails where the deadline of the last exchange has passed.
+	err = raw.Control(func(fd uintptr) {
 		var one [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT) //nolint:gosec // a descriptor is an int
+		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		nothing = err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
-		return true
 	})
 	return err == nil && nothing
 }

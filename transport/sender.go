@@ -2,6 +2,8 @@ package transport
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
@@ -30,13 +32,10 @@ type question struct {
 	late chain.Cause
 }
 
-// reply is a response whose head was read, and as much of its body as matters.
-type reply struct {
-	status int
-	// encoding and location are the headers of these names.
-	encoding, location string
-	// body is whole where the status is 200, else its beginning.
-	body []byte
+// left is how many milliseconds an answer may still take: one at least, since
+// an endpoint may read none as no limit.
+func (q question) left() string {
+	return strconv.FormatInt(max(1, time.Until(q.deadline).Milliseconds()), 10)
 }
 
 // sendFailure is why nothing came back. Its text reads on after the
@@ -45,4 +44,35 @@ type sendFailure struct {
 	cause chain.Cause
 	text  string
 	err   error // for the operator
+}
+
+// What a question can still be without when its time ends.
+const (
+	aConnection = "a connection"
+	aHead       = "the head of an answer"
+	anEnd       = "the end of the answer"
+)
+
+func outOfTime(without string, err error) *sendFailure {
+	return &sendFailure{cause: chain.Timeout, text: "did not answer in time", err: fmt.Errorf("still without %s: %w", without, err)}
+}
+
+func unreachable(err error) *sendFailure {
+	return &sendFailure{cause: chain.Connect, text: "could not be reached", err: err}
+}
+
+func bodyTooLong(limit int64, err error) *sendFailure {
+	return &sendFailure{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes", limit), err: err}
+}
+
+func headTooLong(err error) *sendFailure {
+	return &sendFailure{cause: chain.Oversize, text: fmt.Sprintf("answered with more than %d bytes of headers", maxHeaderBytes), err: err}
+}
+
+func brokenOff(err error) *sendFailure {
+	return &sendFailure{cause: chain.Reset, text: "closed the connection before a whole answer", err: err}
+}
+
+func notHTTP(err error) *sendFailure {
+	return &sendFailure{cause: chain.Malformed, text: "did not answer in HTTP", err: err}
 }

@@ -90,6 +90,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
+	setFixed(headers, o.UserAgent)
 	if u.Scheme == "http" && o.Proxy == nil {
 		return newWebhook(o, u, newPlainSender(o, u, headers)), nil
 	}
@@ -174,7 +175,7 @@ func (w *Webhook) detail(failed *sendFailure) string {
 	if failed == nil {
 		return fmt.Sprintf("POST %s: an answer came after the deadline", w.where)
 	}
-	return fmt.Sprintf("POST %s: %v", w.where, failed.err)
+	return fmt.Sprintf("POST %s: %.*v", w.where, 2*quoted, failed.err) // which may quote what the endpoint sent
 }
 
 // counted is what a call reports to the breaker.

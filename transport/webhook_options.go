@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -52,17 +53,37 @@ func operatorHeaders(given http.Header) (http.Header, error) {
 	return h, errors.Join(errs...)
 }
 
+// setFixed adds the headers that are the same in every question.
+func setFixed(h http.Header, userAgent string) {
+	h["Content-Type"] = []string{"application/json"}
+	h["Accept"] = []string{"application/json"}
+	h["Accept-Encoding"] = []string{"identity"}
+	h["User-Agent"] = []string{userAgent}
+}
+
 // validHeaderName reports whether name is a token of RFC 9110.
 func validHeaderName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-		return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+		return !letterOrDigit(r) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 	})
 }
 
 // validHeaderValue reports whether value cannot end a line, nor hide in one.
 func validHeaderValue(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
+}
+
+// validHost reports whether a host can be asked for, and named in a request,
+// as it is.
+func validHost(host string) bool {
+	if address, err := netip.ParseAddr(host); err == nil {
+		host = address.Zone()
+	}
+	return !strings.ContainsFunc(host, func(r rune) bool { return !letterOrDigit(r) && !strings.ContainsRune("-._", r) })
+}
+
+func letterOrDigit(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 // checkURL reads an endpoint's URL.
@@ -83,8 +104,12 @@ func checkURL(text string, withTLS bool) (*url.URL, error) {
 		return nil, fmt.Errorf("url %q: must begin with http:// or https://", shown(u))
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("url %q: has no host", shown(u))
+	case !validHost(u.Hostname()):
+		return nil, fmt.Errorf("url %q: its host is neither an address nor made of letters, digits, '-', '.' and '_'; write a name in another script in its xn-- form", shown(u))
 	case u.Port() != "" && !validPort(u.Port()):
 		return nil, fmt.Errorf("url %q: its port is not one of 1 to 65535", shown(u))
+	case strings.ContainsFunc(u.RawQuery, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, fmt.Errorf("url %q: its query has a blank or another character that must be written as %%XX", shown(u))
 	case u.Fragment != "":
 		return nil, fmt.Errorf("url %q: has a fragment, which is never sent", shown(u))
 	case withTLS && u.Scheme != "https":

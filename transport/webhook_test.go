@@ -19,56 +19,60 @@ import (
 )
 
 func TestWebhook_SendsTheEnvelopeAsItIsAndSaysWhoAsks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, h := inBubble(t, WebhookOptions{
-			URL:     "http://hook.test/ask?team=a",
-			Headers: http.Header{"x-team": {"platform", "security"}, "Authorization": {"Bearer CANARY"}},
-			// A version, as the program's own main would put it.
-			UserAgent: "hookgate/1.2.3",
-		}, nil, func(c *hookConn) {
-			for c.next() {
-				c.say(response("200 OK", "Set-Cookie: sid=1; Path=/\r\n", `{"decision":"allow"}`))
-			}
+	for way, by := range ways() {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, h := inBubble(t, by(WebhookOptions{
+					URL:     "http://hook.test/ask?team=a",
+					Headers: http.Header{"x-team": {"platform", "security"}, "Authorization": {"Bearer CANARY"}},
+					// A version, as the program's own main would put it.
+					UserAgent: "hookgate/1.2.3",
+				}), nil, func(c *hookConn) {
+					for c.next() {
+						c.say(response("200 OK", "Set-Cookie: sid=1; Path=/\r\n", `{"decision":"allow"}`))
+					}
+				})
+				envelope := "{ \"hook_schema\":1, \"event\":\"pre_tool_use\",\r\n\"workspace\":\"\",\"agent_id\":\"\",\"tool_call_id\":\"\"," +
+					`"tool_name":"shell","input":{"n":9007199254740993,"x":1e400,"html":"<a>&"},"grease-1":[1.0]}` + "\n"
+				req, err := chain.ParseRequest([]byte(envelope))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx := WithTraceparent(t.Context(), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+				for range 2 {
+					w.Ask(ctx, chain.Call{Request: req, Allowed: 5 * time.Second, Deadline: time.Now().Add(4200 * time.Millisecond)})
+					ctx = t.Context() // the second without a trace
+				}
+				heard := h.heard()
+				keys := []string{heard[0].header.Get("Idempotency-Key"), heard[1].header.Get("Idempotency-Key")}
+				if !regexp.MustCompile(`^msg_[A-Z2-7]{26}$`).MatchString(keys[0]) || keys[0] == keys[1] {
+					t.Errorf("keys %q, want two that differ", keys)
+				}
+				want := http.Header{
+					"Content-Type":          {"application/json"},
+					"Content-Length":        {fmt.Sprint(len(envelope))},
+					"Accept":                {"application/json"},
+					"Accept-Encoding":       {"identity"},
+					"User-Agent":            {"hookgate/1.2.3"},
+					"X-Hookgate-Timeout-Ms": {"4200"},
+					"Idempotency-Key":       {keys[0]},
+					"Traceparent":           {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+					"X-Team":                {"platform", "security"},
+					"Authorization":         {"Bearer CANARY"},
+				}
+				for n := range heard {
+					if string(heard[n].body) != envelope {
+						t.Errorf("question %d: the endpoint read %q, want %q", n, heard[n].body, envelope)
+					}
+					if diff := cmp.Diff(want, heard[n].header); diff != "" {
+						t.Errorf("headers of question %d (-want +got):\n%s", n, diff)
+					}
+					want["Idempotency-Key"] = []string{keys[1]}
+					delete(want, "Traceparent")
+				}
+			})
 		})
-		envelope := "{ \"hook_schema\":1, \"event\":\"pre_tool_use\",\r\n\"workspace\":\"\",\"agent_id\":\"\",\"tool_call_id\":\"\"," +
-			`"tool_name":"shell","input":{"n":9007199254740993,"x":1e400,"html":"<a>&"},"grease-1":[1.0]}` + "\n"
-		req, err := chain.ParseRequest([]byte(envelope))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx := WithTraceparent(t.Context(), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-		for range 2 {
-			w.Ask(ctx, chain.Call{Request: req, Allowed: 5 * time.Second, Deadline: time.Now().Add(4200 * time.Millisecond)})
-			ctx = t.Context() // the second without a trace
-		}
-		heard := h.heard()
-		keys := []string{heard[0].header.Get("Idempotency-Key"), heard[1].header.Get("Idempotency-Key")}
-		if !regexp.MustCompile(`^msg_[A-Z2-7]{26}$`).MatchString(keys[0]) || keys[0] == keys[1] {
-			t.Errorf("keys %q, want two that differ", keys)
-		}
-		want := http.Header{
-			"Content-Type":          {"application/json"},
-			"Content-Length":        {fmt.Sprint(len(envelope))},
-			"Accept":                {"application/json"},
-			"Accept-Encoding":       {"identity"},
-			"User-Agent":            {"hookgate/1.2.3"},
-			"X-Hookgate-Timeout-Ms": {"4200"},
-			"Idempotency-Key":       {keys[0]},
-			"Traceparent":           {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
-			"X-Team":                {"platform", "security"},
-			"Authorization":         {"Bearer CANARY"},
-		}
-		for n := range heard {
-			if string(heard[n].body) != envelope {
-				t.Errorf("question %d: the endpoint read %q, want %q", n, heard[n].body, envelope)
-			}
-			if diff := cmp.Diff(want, heard[n].header); diff != "" {
-				t.Errorf("headers of question %d (-want +got):\n%s", n, diff)
-			}
-			want["Idempotency-Key"] = []string{keys[1]}
-			delete(want, "Traceparent")
-		}
-	})
+	}
 }
 
 func TestWebhook_ReadsAnAnswerOnlyOfStatus200(t *testing.T) {
@@ -96,44 +100,50 @@ func TestWebhook_ReadsAnAnswerOnlyOfStatus200(t *testing.T) {
 		{500, "", failure(chain.Status, "answered with status 500")},
 		{599, "", failure(chain.Status, "answered with status 599")},
 	} {
-		t.Run(fmt.Sprint(c.status), func(t *testing.T) {
-			var asked int
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				asked++
-				if c.location != "" {
-					w.Header().Set("Location", c.location)
+		for way, by := range ways() {
+			t.Run(fmt.Sprint(c.status)+" "+way, func(t *testing.T) {
+				var asked int
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					asked++
+					if c.location != "" {
+						w.Header().Set("Location", c.location)
+					}
+					w.WriteHeader(c.status)
+					_, _ = io.WriteString(w, said)
+				}))
+				defer server.Close()
+				w := webhookTo(t, by(WebhookOptions{URL: server.URL + "/hook"}))
+				same(t, c.want, public(t, ask(t, w)))
+				if asked != 1 {
+					t.Errorf("the endpoint was asked %d times, want once", asked)
 				}
-				w.WriteHeader(c.status)
-				_, _ = io.WriteString(w, said)
-			}))
-			defer server.Close()
-			w := webhookTo(t, WebhookOptions{URL: server.URL + "/hook"})
-			same(t, c.want, public(t, ask(t, w)))
-			if asked != 1 {
-				t.Errorf("the endpoint was asked %d times, want once", asked)
-			}
-		})
+			})
+		}
 	}
 }
 
 func TestWebhook_ARedirectCarriesNothingToAnotherHost(t *testing.T) {
-	elsewhere := listen(t, nil, func(c *hookConn) {
-		if c.next() {
-			c.say(allowed)
-		}
-	})
-	h := listen(t, nil, func(c *hookConn) {
-		if c.next() {
-			c.say(response("307 Temporary Redirect", "Location: "+elsewhere.url+"\r\n", `{"decision":"allow"}`))
-		}
-	})
-	w := webhookTo(t, WebhookOptions{URL: h.url, Headers: http.Header{"X-Api-Key": {"CANARY"}}})
-	got := ask(t, w)
-	want := chain.Fail(chain.Redirect, "answered with status 307, a redirect, which is never followed",
-		fmt.Sprintf("POST %s: to %q", h.url, elsewhere.url))
-	same(t, want, got)
-	if elsewhere.dials() != 0 {
-		t.Error("the other host was reached")
+	for way, by := range ways() {
+		t.Run(way, func(t *testing.T) {
+			elsewhere := listen(t, nil, func(c *hookConn) {
+				if c.next() {
+					c.say(allowed)
+				}
+			})
+			h := listen(t, nil, func(c *hookConn) {
+				if c.next() {
+					c.say(response("307 Temporary Redirect", "Location: "+elsewhere.url+"\r\n", `{"decision":"allow"}`))
+				}
+			})
+			w := webhookTo(t, by(WebhookOptions{URL: h.url, Headers: http.Header{"X-Api-Key": {"CANARY"}}}))
+			got := ask(t, w)
+			want := chain.Fail(chain.Redirect, "answered with status 307, a redirect, which is never followed",
+				fmt.Sprintf("POST %s: to %q", h.url, elsewhere.url))
+			same(t, want, got)
+			if elsewhere.dials() != 0 {
+				t.Error("the other host was reached")
+			}
+		})
 	}
 }
 
@@ -149,20 +159,22 @@ func TestWebhook_ReadsNoEncodingButThePlainOne(t *testing.T) {
 		"Content-Encoding: identity, br\r\n": "malformed",
 		"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n": "malformed",
 	} {
-		t.Run(headers, func(t *testing.T) {
-			h := listen(t, nil, func(c *hookConn) {
-				if c.next() {
-					c.say(response("200 OK", headers, `{"decision":"allow"}`))
+		for way, by := range ways() {
+			t.Run(headers+" "+way, func(t *testing.T) {
+				h := listen(t, nil, func(c *hookConn) {
+					if c.next() {
+						c.say(response("200 OK", headers, `{"decision":"allow"}`))
+					}
+				})
+				got := ask(t, webhookTo(t, by(WebhookOptions{URL: h.url})))
+				if summary(got) != want {
+					t.Errorf("got %s, want %s", summary(got), want)
+				}
+				if f := public(t, got).Failure; f != nil && f.Text != "answered in a content encoding that was not asked for" {
+					t.Errorf("text %q", f.Text)
 				}
 			})
-			got := ask(t, webhookTo(t, WebhookOptions{URL: h.url}))
-			if summary(got) != want {
-				t.Errorf("got %s, want %s", summary(got), want)
-			}
-			if f := public(t, got).Failure; f != nil && f.Text != "answered in a content encoding that was not asked for" {
-				t.Errorf("text %q", f.Text)
-			}
-		})
+		}
 	}
 }
 
@@ -178,17 +190,19 @@ func TestT3_AnAnswerOneByteOverTheCapIsAFailure(t *testing.T) {
 			for over, want := range []chain.Answer{
 				allowing(), failure(chain.Oversize, fmt.Sprintf("answered with more than %d bytes", limit)),
 			} {
-				t.Run(fmt.Sprintf("%d bytes %s and %d over", limit, name, over), func(t *testing.T) {
-					body := `{"decision":"allow"}`
-					body += strings.Repeat(" ", limit+over-len(body))
-					h := listen(t, nil, func(c *hookConn) {
-						if c.next() {
-							write(c, body)
-						}
+				for way, by := range ways() {
+					t.Run(fmt.Sprintf("%d bytes %s and %d over", limit, name, over)+" "+way, func(t *testing.T) {
+						body := `{"decision":"allow"}`
+						body += strings.Repeat(" ", limit+over-len(body))
+						h := listen(t, nil, func(c *hookConn) {
+							if c.next() {
+								write(c, body)
+							}
+						})
+						w := webhookTo(t, by(WebhookOptions{URL: h.url, MaxResponseBytes: int64(limit)}))
+						same(t, want, public(t, ask(t, w)))
 					})
-					w := webhookTo(t, WebhookOptions{URL: h.url, MaxResponseBytes: int64(limit)})
-					same(t, want, public(t, ask(t, w)))
-				})
+				}
 			}
 		}
 	}
@@ -207,61 +221,68 @@ func TestWebhook_AnAnswerAfterTheDeadlineIsLate(t *testing.T) {
 }
 
 func TestT6_CallsOverTheLimitFailAtOnceAndReachNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, h := inBubble(t, WebhookOptions{URL: "http://hook.test", MaxInFlight: 3}, nil, func(c *hookConn) {
-			if c.next() {
-				c.wait()
-			}
+	for way, by := range ways() {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, h := inBubble(t, by(WebhookOptions{URL: "http://hook.test", MaxInFlight: 3}), nil, func(c *hookConn) {
+					if c.next() {
+						c.wait()
+					}
+				})
+				for range 3 {
+					go within(t.Context(), t, w, chain.PreToolUse, time.Second)
+				}
+				synctest.Wait()
+				began := time.Now()
+				got := ask(t, w)
+				want := chain.Fail(chain.Saturated, "was not asked: 3 calls to it are in flight", "max_in_flight is reached")
+				if diff := cmp.Diff(want, got); diff != "" || time.Since(began) != 0 {
+					t.Errorf("after %v, answer (-want +got):\n%s", time.Since(began), diff)
+				}
+				if got, want := w.Status(), (Status{InFlight: 3, Breaker: &BreakerStatus{State: BreakerClosed}}); !cmp.Equal(got, want) {
+					t.Errorf("status %+v, want %+v", got, want)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if got, want := w.Status(), (Status{Breaker: &BreakerStatus{State: BreakerClosed, ConsecutiveFailures: 3}}); !cmp.Equal(got, want) {
+					t.Errorf("status %+v, want %+v", got, want)
+				}
+				if n := len(h.heard()); n != 3 {
+					t.Errorf("the endpoint heard %d questions, want 3", n)
+				}
+			})
 		})
-		for range 3 {
-			go within(t.Context(), t, w, chain.PreToolUse, time.Second)
-		}
-		synctest.Wait()
-		began := time.Now()
-		got := ask(t, w)
-		want := chain.Fail(chain.Saturated, "was not asked: 3 calls to it are in flight", "max_in_flight is reached")
-		if diff := cmp.Diff(want, got); diff != "" || time.Since(began) != 0 {
-			t.Errorf("after %v, answer (-want +got):\n%s", time.Since(began), diff)
-		}
-		if got, want := w.Status(), (Status{InFlight: 3, Breaker: &BreakerStatus{State: BreakerClosed}}); !cmp.Equal(got, want) {
-			t.Errorf("status %+v, want %+v", got, want)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if got, want := w.Status(), (Status{Breaker: &BreakerStatus{State: BreakerClosed, ConsecutiveFailures: 3}}); !cmp.Equal(got, want) {
-			t.Errorf("status %+v, want %+v", got, want)
-		}
-		if n := len(h.heard()); n != 3 {
-			t.Errorf("the endpoint heard %d questions, want 3", n)
-		}
-	})
+	}
 }
 
 func TestT5_ACallerThatHangsUpIsLetGoAtOnce(t *testing.T) {
 	for name, said := range map[string]string{
 		"before an answer":    "",
 		"in the middle of it": "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{",
+		"in an error page":    "HTTP/1.1 503 Busy\r\nContent-Length: 20\r\n\r\n{",
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, _ := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, func(c *hookConn) {
-					if c.next() {
-						c.say(said)
-						c.wait()
+		for way, by := range ways() {
+			t.Run(name+" "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w, _ := inBubble(t, by(WebhookOptions{URL: "http://hook.test"}), nil, func(c *hookConn) {
+						if c.next() {
+							c.say(said)
+							c.wait()
+						}
+					})
+					ctx, hangUp := context.WithTimeout(t.Context(), 50*time.Millisecond)
+					defer hangUp()
+					began := time.Now()
+					got := within(ctx, t, w, chain.PreToolUse, plenty)
+					if got.Failure == nil || time.Since(began) != 50*time.Millisecond {
+						t.Errorf("after %v got %+v, want a failure that nobody reads after 50 ms", time.Since(began), got)
+					}
+					if n := w.Status().Breaker.ConsecutiveFailures; n != 0 {
+						t.Errorf("%d failures were counted", n)
 					}
 				})
-				ctx, hangUp := context.WithTimeout(t.Context(), 50*time.Millisecond)
-				defer hangUp()
-				began := time.Now()
-				got := within(ctx, t, w, chain.PreToolUse, plenty)
-				if got.Failure == nil || time.Since(began) != 50*time.Millisecond {
-					t.Errorf("after %v got %+v, want a failure that nobody reads after 50 ms", time.Since(began), got)
-				}
-				if n := w.Status().Breaker.ConsecutiveFailures; n != 0 {
-					t.Errorf("%d failures were counted", n)
-				}
 			})
-		})
+		}
 	}
 }
 
@@ -278,7 +299,32 @@ func TestNewWebhook_SaysEverythingThatIsWrong(t *testing.T) {
 		"opaque":          {WebhookOptions{URL: "http:x"}, `url "http:x": has no host`},
 		"a user":          {WebhookOptions{URL: "http://me:CANARY@h/x"}, `url: carries a user or password; send them as a header or with auth`},
 		"a port too high": {WebhookOptions{URL: "http://h:70000/x"}, `url "http://h:70000/x": its port is not one of 1 to 65535`},
-		"a fragment":      {WebhookOptions{URL: "http://h/x?key=CANARY#y"}, `url "http://h/x?…": has a fragment, which is never sent`},
+		"a port of none":  {WebhookOptions{URL: "http://h:0/x"}, `url "http://h:0/x": its port is not one of 1 to 65535`},
+		"a host of another script": {
+			WebhookOptions{URL: "http://bücher.test/x"},
+			`url "http://b%C3%BCcher.test/x": its host is neither an address nor made of letters, digits, '-', '.' and '_'; ` +
+				`write a name in another script in its xn-- form`,
+		},
+		"a host that is markup": {
+			WebhookOptions{URL: "http://h<x>/x"},
+			`url "http://h<x>/x": its host is neither an address nor made of letters, digits, '-', '.' and '_'; ` +
+				`write a name in another script in its xn-- form`,
+		},
+		"a zone with a blank": {
+			WebhookOptions{URL: "http://[fe80::1%25a%20b]/x"},
+			`url "http://[fe80::1%25a%20b]/x": its host is neither an address nor made of letters, digits, '-', '.' and '_'; ` +
+				`write a name in another script in its xn-- form`,
+		},
+		"a blank in the query": {
+			WebhookOptions{URL: "http://h/x?key=CANARY HTTP/1.1"},
+			`url "http://h/x?…": its query has a blank or another character that must be written as %XX`,
+		},
+		"a query of another script": {
+			WebhookOptions{URL: "http://h/x?key=CANARYü"},
+			`url "http://h/x?…": its query has a blank or another character that must be written as %XX`,
+		},
+		"a line break in the url": {WebhookOptions{URL: "http://h/x\r\nX: CANARY"}, `url: cannot be read: net/url: invalid control character in URL`},
+		"a fragment":              {WebhookOptions{URL: "http://h/x?key=CANARY#y"}, `url "http://h/x?…": has a fragment, which is never sent`},
 		"tls without https": {
 			WebhookOptions{URL: "http://h/x", TLS: &tls.Config{}}, `url "http://h/x": has tls settings, but is not https`,
 		},

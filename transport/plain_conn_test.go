@@ -1,0 +1,192 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// actingConn is a connection that does what a test says before what it is
+// there for. Where that fails, it fails.
+type actingConn struct {
+	net.Conn
+	onRead         func() error
+	onDeadline     func(at time.Time) error
+	onReadDeadline func()
+	closed         atomic.Bool
+}
+
+func (c *actingConn) Read(p []byte) (int, error) {
+	if c.onRead != nil {
+		if err := c.onRead(); err != nil {
+			return 0, err
+		}
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *actingConn) SetDeadline(at time.Time) error {
+	if c.onDeadline != nil {
+		if err := c.onDeadline(at); err != nil {
+			return err
+		}
+	}
+	return c.Conn.SetDeadline(at)
+}
+
+func (c *actingConn) SetReadDeadline(at time.Time) error {
+	if c.onReadDeadline != nil {
+		c.onReadDeadline()
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+func (c *actingConn) Close() error {
+	c.closed.Store(true)
+	return c.Conn.Close()
+}
+
+// acting has every connection of a webhook act; nth is its number, from 0.
+func acting(t *testing.T, w *Webhook, act func(nth int, c *actingConn)) {
+	t.Helper()
+	d := dialerOf(t, w)
+	connect, dials := d.connect, 0
+	d.connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := connect(ctx, network, address)
+		a := &actingConn{Conn: c}
+		act(dials, a)
+		dials++
+		return a, err
+	}
+}
+
+func TestPlainConn_AHangUpIsNotLostBetweenTwoDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, func(c *hookConn) {
+			if c.next() {
+				c.say("HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\n")
+				c.wait()
+			}
+		})
+		ctx, hangUp := context.WithCancel(t.Context())
+		acting(t, w, func(_ int, c *actingConn) {
+			c.onReadDeadline = func() { // for the body: it undoes what the hang-up has set
+				hangUp()
+				synctest.Wait()
+			}
+		})
+		began := time.Now()
+		within(ctx, t, w, chain.PreToolUse, plenty)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("a caller that hung up was kept for %v", took)
+		}
+	})
+}
+
+func TestPlainConn_AHangUpThatComesLateReachesNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, allowsAll)
+		ctx, hangUp := context.WithCancel(t.Context())
+		release, released := make(chan struct{}), make(chan struct{})
+		acting(t, w, func(nth int, c *actingConn) {
+			if nth > 0 {
+				return
+			}
+			c.onRead = func() error { hangUp(); return nil }
+			c.onDeadline = func(at time.Time) error {
+				if at.Before(time.Now()) { // the hang-up, which is slow
+					<-release
+					defer close(released)
+				}
+				return nil
+			}
+		})
+		within(ctx, t, w, chain.PreToolUse, plenty) // is answered, but nobody listens
+		same(t, allowing(), ask(t, w))
+		close(release)
+		<-released
+		same(t, allowing(), ask(t, w))
+		if h.dials() != 2 {
+			t.Errorf("%d connections, want another one after the hang-up and that again", h.dials())
+		}
+		if n := w.Status().Breaker.ConsecutiveFailures; n != 0 {
+			t.Errorf("%d failures were counted", n)
+		}
+	})
+}
+
+func TestPlainConn_WithoutADeadlineNothingIsAsked(t *testing.T) {
+	broken := errors.New("no such connection")
+	for name, c := range map[string]struct {
+		fails func(nth, exchange int) bool
+		want  []string
+		heard int
+	}{
+		"on a fresh one":                {func(nth, _ int) bool { return nth == 0 }, []string{"reset", "allow"}, 1},
+		"on one that idled":             {func(_, exchange int) bool { return exchange == 1 }, []string{"allow", "allow"}, 2},
+		"on one that idled and another": {func(nth, exchange int) bool { return nth == 1 || exchange == 1 }, []string{"allow", "reset"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, h := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, allowsAll)
+				acting(t, w, func(nth int, conn *actingConn) {
+					exchange := 0
+					conn.onDeadline = func(time.Time) error {
+						defer func() { exchange++ }()
+						if c.fails(nth, exchange) {
+							return broken
+						}
+						return nil
+					}
+				})
+				var got []string
+				for range c.want {
+					got = append(got, summary(ask(t, w)))
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("answers (-want +got):\n%s", diff)
+				}
+				if n := len(h.heard()); n != c.heard {
+					t.Errorf("the endpoint heard %d questions, want %d", n, c.heard)
+				}
+			})
+		})
+	}
+}
+
+func TestPlainConn_IsClosedWhereAPanicEndsTheExchange(t *testing.T) {
+	for name, size := range map[string]int{"of a small question": 1, "of a large question": writtenAside} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, _ := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, allowsAll)
+				var conn *actingConn
+				acting(t, w, func(_ int, c *actingConn) {
+					conn = c
+					c.onRead = func() error { panic("a fault of the parser") }
+				})
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Error("there was no panic")
+						}
+					}()
+					w.Ask(t.Context(), sized(t, size))
+				}()
+				if !conn.closed.Load() {
+					t.Error("its connection is open")
+				}
+				if got := w.Status(); got.InFlight != 0 || got.Breaker.ConsecutiveFailures != 1 {
+					t.Errorf("status %+v", got)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// maxHeaderBytes bounds the head of a response, interim ones included.
+	maxHeaderBytes = 64 << 10
+	// maxExcerpt is how much is read of a body that only explains a failure,
+	// and excerptPatience how long that may keep the failure waiting.
+	maxExcerpt      = 4 << 10
+	excerptPatience = 100 * time.Millisecond
+	// maxGrant bounds the memory given for a body on its length's word alone.
+	maxGrant = 32 << 10
+)
+
+// reply is a response whose head was read, and as much of its body as matters.
+type reply struct {
+	status int
+	// encoding and location are the headers of these names.
+	encoding, location string
+	// body is whole where the status is 200, else its beginning.
+	body []byte
+}
+
+var errTooLong = errors.New("the body is longer than it may be")
+
+// readReply reads as much of a response as matters, and says whether that was
+// all of it. hurry is called before the body of a response is read that is no
+// answer: it sees to it that reading ends after excerptPatience.
+func readReply(response *http.Response, limit int64, hurry func()) (r reply, whole bool, err error) {
+	r = reply{
+		status:   response.StatusCode,
+		encoding: strings.Join(response.Header["Content-Encoding"], ", "),
+		location: response.Header.Get("Location"),
+	}
+	switch {
+	case r.status == http.StatusSwitchingProtocols: // the body would be the connection itself
+		return r, false, nil
+	case r.status != http.StatusOK:
+		hurry()
+		r.body, err = readUpTo(response.Body, response.ContentLength, maxExcerpt)
+		return r, err == nil, nil // whatever came explains the status
+	case response.ContentLength > limit:
+		return r, false, fmt.Errorf("%w: its length is %d", errTooLong, response.ContentLength)
+	}
+	r.body, err = readUpTo(response.Body, response.ContentLength, limit)
+	return r, err == nil, err
+}
+
+// readUpTo reads a whole body of at most limit bytes. length is what the
+// endpoint says it is, or negative.
+func readUpTo(body io.Reader, length, limit int64) ([]byte, error) {
+	grant := int64(512)
+	if length >= 0 {
+		grant = min(length, maxGrant) + 1 // one byte more, to find the end without growing
+	}
+	buf := make([]byte, 0, grant)
+	for {
+		n, err := body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return buf[:limit], errTooLong
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return buf, err
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
