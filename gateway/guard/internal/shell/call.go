@@ -9,7 +9,7 @@ import (
 
 // call reads a simple command and tells its output.
 func (r *reader) call(s *scope, call *syntax.CallExpr, writes []Word, in stream) (stream, error) {
-	var argv []Word
+	argv := make([]Word, 0, len(call.Args))
 	for _, w := range call.Args {
 		words, err := r.expand(s, w)
 		if err != nil {
