@@ -233,7 +233,7 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	var background sync.WaitGroup
 	background.Go(func() { g.watch(watching) })
 
-	mainServer, adminServer := g.newServer(g.mainHandler()), g.newServer(g.adminHandler())
+	mainServer, adminServer := g.newServer(g.mainHandler(), g.options.BodyTimeout), g.newServer(g.adminHandler(), adminPatience)
 	failed := make(chan error, 2)
 	background.Go(func() { failed <- served(mainServer.Serve(main)) })
 	background.Go(func() { failed <- served(adminServer.Serve(admin)) })

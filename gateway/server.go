@@ -20,15 +20,17 @@ import (
 const (
 	maxHeaderBytes = 64 << 10
 	idlePatience   = 2 * time.Minute
+	adminPatience  = 10 * time.Second // to send a request, which has no body there
 )
 
-// newServer returns a server for one listener.
-func (g *Gateway) newServer(h http.Handler) *http.Server {
+// newServer returns a server for one listener, which gives a caller that long to
+// send a request.
+func (g *Gateway) newServer(h http.Handler, patience time.Duration) *http.Server {
 	return &http.Server{
 		Handler: h,
 		// The server forgets this deadline once it has the whole request, so it
 		// does not bound the chain.
-		ReadTimeout:    g.callers.patience,
+		ReadTimeout:    patience,
 		IdleTimeout:    idlePatience,
 		MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),

@@ -268,7 +268,7 @@ func TestHangingUpEndsTheAgent(t *testing.T) {
 }
 
 func TestAReaderThatDoesNotReadEndsTheTurn(t *testing.T) {
-	r := start(t, Options{AgentsDir: agentDir(t, "floods", ""), BodyTimeout: 300 * time.Millisecond})
+	r := start(t, Options{AgentsDir: agentDir(t, "floods", ""), BodyTimeout: time.Second})
 	conn := r.dial(strings.Replace(posted(aTurn), "/v1/decide", "/v1/turns", 1))
 	defer shut(t, conn)
 	eventually(t, "the turn is given up", func() bool {
