@@ -75,8 +75,4 @@ func (i *idleConns) drop() {
 		_ = c.Close() // nobody uses it
 	}
 	i.conns = nil
-	if i.reaper != nil {
-		i.reaper.Stop()
-		i.reaper = nil
-	}
 }

@@ -54,6 +54,25 @@ func TestQuiet_SeesWhateverHappensToAnIdleConnection(t *testing.T) {
 	}
 }
 
+func TestQuiet_SeesTheSameWhereThereIsNoSocket(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(theirs net.Conn)
+		want      bool
+	}{
+		"nothing":                     {func(net.Conn) {}, true},
+		"the endpoint said something": {func(theirs net.Conn) { _, _ = io.WriteString(theirs, "x") }, false},
+		"the endpoint closed it":      {func(theirs net.Conn) { _ = theirs.Close() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ours, theirs := memoryPipe()
+			c.meanwhile(theirs)
+			if got := quiet(ours); got != c.want {
+				t.Errorf("quiet is %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
 func TestQuiet_LooksWithoutTakingAnythingAway(t *testing.T) {
 	ours, theirs := overTCP(t)
 	_, _ = io.WriteString(theirs, "answer")
@@ -156,7 +175,6 @@ func TestIdleConns_DropClosesThoseOfTheMomentAndOthersMayFollow(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		i.keep()
-		i.set.reap() // what had begun when they were dropped comes late
 		for _, c := range []struct {
 			after time.Duration
 			want  []int

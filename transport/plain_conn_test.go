@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -189,4 +190,74 @@ func TestPlainConn_IsClosedWhereAPanicEndsTheExchange(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPlainConn_AQuestionIsNotRepeatedForACallerThatHasGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, allowsAll)
+		ctx, hangUp := context.WithCancel(t.Context())
+		acting(t, w, func(_ int, c *actingConn) {
+			exchanges := 0
+			c.onDeadline = func(at time.Time) error {
+				if at.After(time.Now()) { // which begins one
+					exchanges++
+				}
+				return nil
+			}
+			c.onRead = func() error {
+				if exchanges < 2 {
+					return nil
+				}
+				hangUp()
+				return io.EOF
+			}
+		})
+		same(t, allowing(), within(ctx, t, w, chain.PreToolUse, plenty))
+		within(ctx, t, w, chain.PreToolUse, plenty)
+		if h.dials() != 1 {
+			t.Errorf("%d connections, want that which died alone", h.dials())
+		}
+	})
+}
+
+func TestPlainConn_LeavesNothingInTheContextOfItsCaller(t *testing.T) {
+	for name, said := range map[string]string{"an answer": allowed, "half an answer": allowed[:40]} {
+		t.Run("after "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, _ := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, func(c *hookConn) {
+					if c.next() {
+						c.say(said)
+					}
+				})
+				var touched atomic.Int64
+				acting(t, w, func(_ int, c *actingConn) {
+					c.onDeadline = func(time.Time) error { touched.Add(1); return nil }
+				})
+				ctx, end := context.WithCancel(t.Context())
+				within(ctx, t, w, chain.PreToolUse, plenty)
+				before := touched.Load()
+				end()
+				synctest.Wait()
+				if touched.Load() != before {
+					t.Error("the end of the context still reaches the connection")
+				}
+			})
+		})
+	}
+}
+
+func TestPlainConn_IsNotUsedAgainWhereAnOlderProtocolOffersThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := inBubble(t, WebhookOptions{URL: "http://hook.test"}, nil, func(c *hookConn) {
+			for c.next() {
+				c.say("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 20\r\n\r\n" + `{"decision":"allow"}`)
+			}
+		})
+		for range 2 {
+			same(t, allowing(), ask(t, w))
+		}
+		if h.dials() != 2 {
+			t.Errorf("%d connections for two questions", h.dials())
+		}
+	})
 }

@@ -259,6 +259,10 @@ func TestWebhook_AQuestionIsPutTwiceAtMostHoweverManyConnectionsAreStale(t *test
 			if heard[1].conn < pooled {
 				t.Errorf("the repeat went over another stale connection")
 			}
+			ask(t, w)
+			if n := len(h.heard()[pooled:]); n != 3 {
+				t.Errorf("the next question was put %d times, want once: the other stale connections are given up", n-2)
+			}
 		})
 	}
 }

@@ -435,7 +435,7 @@ func TestWebhook_AnErrorPageThatNeverEndsDoesNotKeepItsFailureWaiting(t *testing
 	for way, by := range ways() {
 		t.Run(way, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, _ := inBubble(t, by(WebhookOptions{URL: "http://hook.test"}), nil, func(c *hookConn) {
+				w, h := inBubble(t, by(WebhookOptions{URL: "http://hook.test"}), nil, func(c *hookConn) {
 					if c.next() {
 						c.say("HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\nCANARY")
 						c.wait()
@@ -448,6 +448,10 @@ func TestWebhook_AnErrorPageThatNeverEndsDoesNotKeepItsFailureWaiting(t *testing
 				if took := time.Since(began); took != excerptPatience {
 					t.Errorf("it took %v, want %v", took, excerptPatience)
 				}
+				ask(t, w)
+				if h.dials() != 2 {
+					t.Errorf("%d connections for two questions, though more of the first reply may come", h.dials())
+				}
 			})
 		})
 	}
@@ -455,6 +459,67 @@ func TestWebhook_AnErrorPageThatNeverEndsDoesNotKeepItsFailureWaiting(t *testing
 
 // quietly keeps from the test's output what net/http tells the standard
 // logger: each answer that nobody asked for.
+func TestT2_AnErrorPageThatNeverEndsIsCutAtTheDeadline(t *testing.T) {
+	for way, by := range ways() {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, _ := inBubble(t, by(WebhookOptions{URL: "http://hook.test"}), nil, func(c *hookConn) {
+					if c.next() {
+						c.say("HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\nCANARY")
+						c.wait()
+					}
+				})
+				began := time.Now()
+				got := within(t.Context(), t, w, chain.PreToolUse, excerptPatience/2)
+				same(t, failure(chain.Timeout, "timed out after 50 ms"), public(t, got))
+				if took := time.Since(began); took != excerptPatience/2 {
+					t.Errorf("it took %v, want %v", took, excerptPatience/2)
+				}
+			})
+		})
+	}
+}
+
+func TestT2_AnEndpointThatDawdlesWhenItIsAskedAgainIsCutAtTheDeadline(t *testing.T) {
+	for way, by := range ways() {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, h := inBubble(t, by(WebhookOptions{URL: "http://hook.test"}), nil, func(c *hookConn) {
+					if c.next() {
+						c.say(allowed)
+						c.wait()
+					}
+				})
+				same(t, allowing(), ask(t, w))
+				want := chain.Fail(chain.Timeout, "timed out after 1000 ms",
+					"POST http://hook.test: still without the head of an answer: context deadline exceeded")
+				same(t, want, within(t.Context(), t, w, chain.PreToolUse, time.Second))
+				if h.dials() != 1 {
+					t.Errorf("%d connections, want one: a question that may have been read is not repeated", h.dials())
+				}
+			})
+		})
+	}
+}
+
+func TestWebhook_QuotesLittleOfWhatItCouldNotRead(t *testing.T) {
+	for way, by := range ways() {
+		t.Run(way, func(t *testing.T) {
+			h := listen(t, nil, func(c *hookConn) {
+				if c.next() {
+					c.say("HTTP/1.1 200 OK\r\n" + strings.Repeat("CANARY", 10_000) + "\r\n\r\n")
+					c.finish()
+				}
+			})
+			got := ask(t, webhookTo(t, by(WebhookOptions{URL: h.url})))
+			same(t, failure(chain.Malformed, "did not answer in HTTP"), public(t, got))
+			if n := len(got.Failure.Detail); n > 2048 || !strings.Contains(got.Failure.Detail, "CANARY") {
+				t.Errorf("%d bytes of detail: %.100s", n, got.Failure.Detail)
+			}
+		})
+	}
+}
+
 func TestWebhook_AnEndpointThatDoesNotReadTheQuestionIsNotWaitedFor(t *testing.T) {
 	question := large(t, plenty).Request
 	for name, c := range map[string]struct {
