@@ -28,6 +28,14 @@ func (g *Gateway) decideChain(w http.ResponseWriter, r *http.Request) {
 
 // serveDecision reads an envelope, puts it to a chain, and answers.
 func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name string) {
+	text, refusal := g.callers.body(r)
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	defer g.callers.release(text)
+	// Only now: a body that comes slowly must not be decided by what was in
+	// force when it began.
 	p := g.plans.enter()
 	if p == nil {
 		notReady().write(w)
@@ -39,12 +47,6 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		(&problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}).write(w)
 		return
 	}
-	text, refusal := g.callers.body(r)
-	if refusal != nil {
-		refusal.write(w)
-		return
-	}
-	defer g.callers.release(text)
 	request, err := chain.ParseRequest(text)
 	if err != nil {
 		malformedRequest(err).write(w)
@@ -62,18 +64,18 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 	h["X-Hookgate-Decision-Id"] = []string{id}
 	o := &verdict.Outcome
 	body := o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output)))
-	if len(body) > sentAtOnce {
+	if len(body) > lengthByItself {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
-		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.callers.patience)); err != nil {
-			g.log.LogAttrs(r.Context(), slog.LevelDebug, "cannot bound the writing of an answer", slog.Any("error", err))
-		}
+	}
+	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.callers.patience)); err != nil {
+		g.log.LogAttrs(r.Context(), slog.LevelDebug, "cannot bound the writing of an answer", slog.Any("error", err))
 	}
 	_, _ = w.Write(body) // a caller that is gone cannot be told
 }
 
-// sentAtOnce is the longest body that the system takes off the gateway's hands
-// whether or not the caller reads, in bytes; net/http says its length by itself.
-const sentAtOnce = 2048
+// lengthByItself is the longest body whose length net/http says by itself, in
+// bytes.
+const lengthByItself = 2048
 
 // statusHungUp is the status under which a request is counted whose caller hung
 // up before the answer. It is never sent.

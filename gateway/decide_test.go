@@ -353,6 +353,23 @@ func TestDecisionsAreRememberedAndFollowed(t *testing.T) {
 	}
 }
 
+func TestARecordShowsWhatWouldActOnAScreen(t *testing.T) {
+	r := start(t, Options{Interceptors: intercepting("i", allowing)})
+	r.ask("", strings.Replace(preText, "agent-1", "a\u009b\u202e\u2028\U000e0001é", 1))
+	if body := r.do(http.MethodGet, r.base+"/v1/decisions", "").body; !strings.Contains(body, `"agent_id":"a\u009b\u202e\u2028\udb40\udc01é"`) {
+		t.Errorf("the record is %q", body)
+	}
+}
+
+func TestG7_TheAdminListenerRefusesPagesToo(t *testing.T) {
+	r := start(t, Options{})
+	for _, edit := range []func(*http.Request){host("evil.example"), header("Origin", "http://evil.example")} {
+		if got := r.do(http.MethodGet, r.admin+"/metrics", "", edit); got.status != http.StatusForbidden {
+			t.Errorf("status %d", got.status)
+		}
+	}
+}
+
 func TestAFollowerThatReadsTooSlowlyIsToldWhatItMissed(t *testing.T) {
 	h := newHistory(0)
 	f, ok := h.follow()

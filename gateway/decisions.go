@@ -1,9 +1,13 @@
 package gateway
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -83,7 +87,28 @@ func appendAnswer(line []byte, s *chain.Step) []byte {
 // appendText appends another member of an object.
 func appendText(line []byte, name, value string) []byte {
 	line = append(append(append(line, `,"`...), name...), `":`...)
-	return chain.AppendString(line, clip(value))
+	return appendShown(line, clip(value))
+}
+
+// appendShown appends a JSON string in which whatever would act on a screen, or
+// end a line for some reader, is escaped.
+func appendShown(line []byte, text string) []byte {
+	acts := func(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }
+	if strings.IndexFunc(text, acts) < 0 {
+		return chain.AppendString(line, text)
+	}
+	line = append(line, '"')
+	for _, r := range text {
+		if !acts(r) {
+			quoted := chain.AppendString(nil, string(r))
+			line = append(line, quoted[1:len(quoted)-1]...)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			line = fmt.Appendf(line, `\u%04x`, unit)
+		}
+	}
+	return append(line, '"')
 }
 
 // appendMore is appendText for what is left out where it is empty.

@@ -35,8 +35,8 @@ func (g *Gateway) newServer(h http.Handler, patience time.Duration) *http.Server
 		MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
 		// A write timeout would count from the request on: a chain may take
-		// longer than any caller may take to read. Long answers have a deadline
-		// of their own.
+		// longer than any caller may take to read. Answers have a deadline of
+		// their own.
 	}
 }
 
@@ -120,7 +120,15 @@ func (g *Gateway) adminHandler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return mux
+	// A page in a browser has no business here either.
+	door := &callers{hosts: hostsOf(g.options.AdminAddr, nil)}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refusal := door.check(r); refusal != nil {
+			refusal.write(w)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // readiness is what /readyz says.

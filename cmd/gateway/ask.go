@@ -33,10 +33,18 @@ func (p *program) ask(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.refuse(err.Error())
 	}
-	text, err := p.readEnvelope(ctx)
+	if *timeout <= 0 {
+		return p.refuse(fmt.Sprintf("--timeout is %v: give a positive time", *timeout))
+	}
+	began := time.Now()
+	reading, cancel := context.WithTimeout(ctx, *timeout)
+	defer cancel()
+	text, err := p.readEnvelope(reading)
 	switch {
 	case ctx.Err() != nil:
 		return p.refuse("it was stopped before it had an envelope")
+	case reading.Err() != nil:
+		return p.refuse(fmt.Sprintf("stdin did not end within %v", *timeout))
 	case err != nil:
 		return p.refuse(fmt.Sprintf("stdin could not be read: %v", err))
 	case len(text) > maxEnvelope:
@@ -46,8 +54,11 @@ func (p *program) ask(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.refuse(fmt.Sprintf("stdin is not a hook request: %v", err))
 	}
-	outcome, err := put(ctx, route, req, *timeout)
+	outcome, detail, err := put(ctx, route, req, max(*timeout-time.Since(began), time.Millisecond))
 	if err != nil {
+		if detail != "" {
+			p.complain("gateway ask: %s\n", detail)
+		}
 		return p.refuse(err.Error())
 	}
 	return p.print(outcome)
@@ -85,25 +96,23 @@ func decidingRoute(address string) (string, error) {
 }
 
 // put asks a gateway as a gateway asks a remote hook: the same strictness, and
-// the status is read before the body.
-func put(ctx context.Context, route string, req *chain.Request, timeout time.Duration) (chain.Outcome, error) {
-	if timeout <= 0 {
-		return chain.Outcome{}, fmt.Errorf("--timeout is %v: give a positive time", timeout)
-	}
+// the status is read before the body. The error reaches the model; the detail,
+// which may quote what was answered, only stderr.
+func put(ctx context.Context, route string, req *chain.Request, timeout time.Duration) (o chain.Outcome, detail string, err error) {
 	hook, err := transport.NewWebhook(transport.WebhookOptions{URL: route, MaxResponseBytes: maxEnvelope})
 	if err != nil {
-		return chain.Outcome{}, fmt.Errorf("--url cannot be used: %w", err)
+		return chain.Outcome{}, "", fmt.Errorf("--url cannot be used: %w", err)
 	}
 	defer hook.Close()
 	call := chain.Call{Request: req, Deadline: time.Now().Add(timeout), Allowed: timeout, Late: chain.Timeout}
 	answer := call.Checked(hook.Ask(ctx, call))
 	if f := answer.Failure; f != nil {
-		return chain.Outcome{}, fmt.Errorf("the gateway at %s %s (%s)", route, f.Text, f.Detail)
+		return chain.Outcome{}, f.Detail, fmt.Errorf("the gateway %s", f.Text)
 	}
 	if err := ctx.Err(); err != nil {
-		return chain.Outcome{}, fmt.Errorf("it was stopped: %w", err)
+		return chain.Outcome{}, "", fmt.Errorf("it was stopped: %w", err)
 	}
-	return answer.Outcome, nil
+	return answer.Outcome, "", nil
 }
 
 // refuse prints a deny of our own.

@@ -29,6 +29,7 @@ func main() {
 
 // run is main with an exit code, so that deferred calls happen.
 func run(args []string) int {
+	signal.Ignore(syscall.SIGPIPE) // who stops reading the log must not end the decisions
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process as it would any other
