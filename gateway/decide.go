@@ -82,14 +82,14 @@ const lengthByItself = 2048
 const statusHungUp = 499
 
 // identify returns the id of a decision and the trace context of its calls: the
-// caller's, or one made of the id.
+// caller's, or one made of the id where it gave none that can be carried.
 func identify(r *http.Request) (id, trace string) {
 	u, err := uuid.NewV7()
 	if err != nil {
 		panic("no randomness: " + err.Error()) // which is answered with a deny, as every panic of a handler
 	}
 	id = u.String()
-	if trace = r.Header.Get("Traceparent"); trace == "" {
+	if trace = r.Header.Get("Traceparent"); !transport.ValidTraceparent(trace) {
 		trace = "00-" + hex.EncodeToString(u[:]) + "-" + hex.EncodeToString(u[8:]) + "-00"
 	}
 	return id, trace

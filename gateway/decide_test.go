@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport"
 )
 
 func TestADecisionIs200WithExactlyTheAnswerObject(t *testing.T) {
@@ -366,6 +367,23 @@ func TestG7_TheAdminListenerRefusesPagesToo(t *testing.T) {
 	for _, edit := range []func(*http.Request){host("evil.example"), header("Origin", "http://evil.example")} {
 		if got := r.do(http.MethodGet, r.admin+"/metrics", "", edit); got.status != http.StatusForbidden {
 			t.Errorf("status %d", got.status)
+		}
+	}
+}
+
+func TestATraceIsTheCallersWhereItCanBeCarried(t *testing.T) {
+	var seen string
+	hook := newHookServer(t, func(w http.ResponseWriter, r *http.Request) {
+		seen = r.Header.Get("Traceparent")
+		answers(`{"decision":"allow"}`)(w, r)
+	})
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: h, url: " + hook.URL + "}\n"})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
+	const good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for given, kept := range map[string]bool{good: true, "": false, "nonsense": false, good + strings.Repeat("0", 20_000): false} {
+		r.do(http.MethodPost, r.base+"/v1/decide", preText, header("Traceparent", given))
+		if (seen == given) != kept || !transport.ValidTraceparent(seen) {
+			t.Errorf("given %.60q the hook sees %.60q", given, seen)
 		}
 	}
 }

@@ -352,7 +352,12 @@ func TestAProgramThatIsBeingWrittenIsTriedOnceMore(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	same(t, allowing(), b.Ask(t.Context(), plain(t)))
+	got = b.Ask(t.Context(), plain(t))
+	for end := time.Now().Add(20 * time.Second); got.Failure != nil && got.Failure.Cause == chain.Spawn && time.Now().Before(end); {
+		// A fork elsewhere in this process holds the file until its exec.
+		got = b.Ask(t.Context(), plain(t))
+	}
+	same(t, allowing(), got)
 }
 
 func TestABareNameIsLookedUpInTheProgramsOwnPath(t *testing.T) {

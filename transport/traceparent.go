@@ -12,15 +12,15 @@ type traceparentKey struct{}
 // their endpoints. It may come from anybody: what is not a traceparent is not
 // carried, lest an endpoint refuse every question of a caller's making.
 func WithTraceparent(ctx context.Context, traceparent string) context.Context {
-	if !validTraceparent(traceparent) {
+	if !ValidTraceparent(traceparent) {
 		return ctx
 	}
 	return context.WithValue(ctx, traceparentKey{}, traceparent)
 }
 
-// validTraceparent reports whether text is version-trace-parent-flags, of any
+// ValidTraceparent reports whether text is version-trace-parent-flags, of any
 // version that says no more than the first.
-func validTraceparent(text string) bool {
+func ValidTraceparent(text string) bool {
 	if len(text) != 55 {
 		return false
 	}
