@@ -24,9 +24,18 @@ func directoryFields() []string {
 
 // commandReader finds the commands in an input and reads them.
 type commandReader struct {
-	words  []string // without one of them no command is of interest
-	except []string // what has a word, but is of none either
-	fields []string // members that hold a command, beside the known ones
+	words  *shell.Words // without one of them no command is of interest
+	except []string     // what has a word, but is of none either
+	fields []string     // members that hold a command or name a directory
+}
+
+// readerOf reads commands that have one of words, also from the members that
+// the options name.
+func readerOf(o *options, words ...string) commandReader {
+	return commandReader{
+		words:  shell.NewWords(words...),
+		fields: slices.Concat(commandFields(), directoryFields(), o.texts("fields")),
+	}
 }
 
 // line is one command line and the directory it starts in.
@@ -80,7 +89,7 @@ func (r commandReader) interesting(text string) bool {
 	for _, e := range r.except {
 		text = strings.ReplaceAll(text, e, " ")
 	}
-	return shell.MayName(text, r.words...)
+	return r.words.MayBeIn(text)
 }
 
 // readAnd is an objection to what a command line starts. That it cannot be read
@@ -115,8 +124,7 @@ func (r commandReader) lines(m *work.Meter, req *chain.Request) ([]line, string)
 		return []line{{text, start}}, ""
 	}
 	var lines []line
-	wanted := slices.Concat(commandFields(), directoryFields(), r.fields)
-	err := eachObject(m, req.Input(), wanted, func(members []member) error {
+	err := eachObject(m, req.Input(), r.fields, func(members []member) error {
 		found, err := linesOf(members, start)
 		lines = append(lines, found...)
 		return err

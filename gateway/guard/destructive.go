@@ -75,13 +75,14 @@ func names(rules []shellRule) []string {
 func newDestructive(name string, o *options) Guard {
 	g := &destructive{name: name}
 	skipped := o.words("except", names(shellRules()))
+	var words []string
 	for _, rule := range shellRules() {
 		if !slices.Contains(skipped, rule.name) {
 			g.rules = append(g.rules, rule)
-			g.commands.words = append(g.commands.words, rule.words...)
+			words = append(words, rule.words...)
 		}
 	}
-	g.commands.fields = o.texts("fields")
+	g.commands = readerOf(o, words...)
 	return g
 }
 

@@ -26,7 +26,7 @@ func newNoForcePush(name string, o *options) Guard {
 	return &noForcePush{
 		name: name,
 		// What is pushed by is always spelled with one of these.
-		commands:     commandReader{words: []string{"push", "send-pack"}, fields: o.texts("fields")},
+		commands:     readerOf(o, "push", "send-pack"),
 		allowLease:   o.flag("allow_lease"),
 		allowDeletes: o.flag("allow_deletes"),
 	}

@@ -21,12 +21,12 @@ type protectedPaths struct {
 	name     string
 	paths    pathPatterns
 	commands commandReader
+	fields   []string // members that name a path or hold a patch
 }
 
 func newProtectedPaths(name string, o *options) Guard {
-	g := &protectedPaths{name: name, commands: commandReader{
-		words: changingWords(), except: []string{"2>&1", ">&2", ">/dev/null", "> /dev/null"}, fields: o.texts("fields"),
-	}}
+	g := &protectedPaths{name: name, commands: readerOf(o, changingWords()...), fields: slices.Concat(pathFields(), patchFields())}
+	g.commands.except = []string{"2>&1", ">&2", ">/dev/null", "> /dev/null"}
 	skipped := o.words("except", defaultPaths())
 	for _, text := range defaultPaths() {
 		if !slices.Contains(skipped, text) {
@@ -88,7 +88,7 @@ func (g *protectedPaths) object(m *work.Meter, req *chain.Request) string {
 		return look.patch(start, text)
 	}
 	objection := ""
-	err := eachObject(m, req.Input(), slices.Concat(pathFields(), patchFields()), func(members []member) error {
+	err := eachObject(m, req.Input(), g.fields, func(members []member) error {
 		if objection == "" && !onlyReads(members) {
 			objection = look.members(start, members)
 		}

@@ -18,5 +18,5 @@
 //     one whose value is not known.
 //   - S4 Time, memory and stack are bounded, whatever the text: time and memory
 //     by what the meter of the call allows, which grows with its length.
-//   - S5 MayName never says no where Read would find the word.
+//   - S5 Words never say no where Read would find one of them.
 package shell

@@ -2,21 +2,35 @@ package shell
 
 import "strings"
 
-// MayName reports whether any reading of text could contain one of words, which
-// are in lower case. It costs a fraction of [Read] and errs on the side of yes:
-// quotes and escapes may stand inside a word, and where there are expansions
-// or printf anything may be spelled.
-func MayName(text string, words ...string) bool {
+// Words are words to look for in many texts.
+type Words struct {
+	starting [256][]string // by their first byte
+}
+
+// NewWords prepares words, which are in lower case and not empty.
+func NewWords(words ...string) *Words {
+	ws := &Words{}
+	// What printf is given may spell anything.
+	for _, w := range append(words, "printf") {
+		ws.starting[w[0]] = append(ws.starting[w[0]], w)
+	}
+	return ws
+}
+
+// MayBeIn reports whether any reading of text could contain one of the words.
+// It costs a fraction of [Read] and errs on the side of yes: quotes and escapes
+// may stand inside a word, and where there are expansions anything may be
+// spelled.
+func (ws *Words) MayBeIn(text string) bool {
 	if strings.ContainsAny(text, "${`") || hasCode(text) {
 		return true
 	}
 	plain := strings.ToLower(unquoted(text))
-	if strings.Contains(plain, "printf") {
-		return true
-	}
-	for _, w := range words {
-		if strings.Contains(plain, w) {
-			return true
+	for i := range len(plain) {
+		for _, w := range ws.starting[plain[i]] {
+			if strings.HasPrefix(plain[i:], w) {
+				return true
+			}
 		}
 	}
 	return false
@@ -40,15 +54,18 @@ func hasCode(text string) bool {
 
 // unquoted is text without what a shell takes away when it reads words.
 func unquoted(text string) string {
-	const taken = "\"'\\\x00"
-	if !strings.ContainsAny(text, taken) {
+	if !strings.ContainsAny(text, "\"'\\\x00") {
 		return text
 	}
 	text = strings.ReplaceAll(text, "\\\n", "")
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(taken, r) {
-			return -1
+	var plain strings.Builder
+	plain.Grow(len(text))
+	for i := range len(text) {
+		switch text[i] {
+		case '"', '\'', '\\', 0:
+		default:
+			plain.WriteByte(text[i])
 		}
-		return r
-	}, text)
+	}
+	return plain.String()
 }

@@ -359,13 +359,14 @@ func TestS4_LongTextThatIsNotDeepIsRead(t *testing.T) {
 	}
 }
 
-func TestS5_MayNameSaysNoOnlyWhereTheWordIsNot(t *testing.T) {
+func TestS5_WordsSayNoOnlyWhereTheyAreNot(t *testing.T) {
+	words := NewWords("cp", "rm")
 	for text, want := range map[string]bool{
 		"rm x": true, "RM x": true, "r''m x": true, `r\m x`: true, "r\\\nm x": true, `"r"'m' x`: true, "xrmx": true, "sh -c 'r\"m\"'": true,
 		"$x": true, "`x`": true, "{r,}m": true, `echo -e 'r\x6d' | sh`: true, `echo -e "r\\155" | sh`: true, `printf '%s%s' r m | sh`: true,
 		"ls": false, "": false, `a\ b\`: false, `a\`: false, "r m": false, "mr": false,
 	} {
-		if got := MayName(text, "cp", "rm"); got != want {
+		if got := words.MayBeIn(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -410,10 +411,10 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, c := range script.Commands {
-			// S5: what Read finds, MayName must not have denied.
+			// S5: what Read finds, Words must not have denied.
 			isWord := c.Name != "" && strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-			if isWord && !MayName(text, c.Name) {
-				t.Errorf("%q has the command %q, which MayName says it cannot", text, c.Name)
+			if isWord && !NewWords(c.Name).MayBeIn(text) {
+				t.Errorf("%q has the command %q, which Words say it cannot", text, c.Name)
 			}
 			if from, to := c.Runs(); from < 0 || to > len(script.Commands) {
 				t.Errorf("%q: %q runs the output of the commands from %d to %d of %d", text, c.Name, from, to, len(script.Commands))
@@ -436,10 +437,11 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
-	b.Run("may_name", func(b *testing.B) {
+	b.Run("may_be_in", func(b *testing.B) {
+		words := NewWords("rm", "mkfs", "terraform", "kubectl")
 		b.ReportAllocs()
 		for b.Loop() {
-			if MayName(text, "rm", "mkfs", "terraform", "kubectl") {
+			if words.MayBeIn(text) {
 				b.Fatal("it is named")
 			}
 		}
