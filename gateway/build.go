@@ -138,7 +138,7 @@ func (m *member) measured() *metrics.Participant {
 	p := m.participant
 	return &metrics.Participant{
 		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
-		OnFailure: p.OnFailure, Guard: p.Guard, Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
 		State: func() metrics.State {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,7 +48,7 @@ func Check(o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(o, prometheus.NewRegistry())
+	m, err := newMetrics(o, prometheus.NewRegistry(), new(atomic.Int64))
 	if err != nil {
 		return nil, err
 	}

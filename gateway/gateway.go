@@ -147,7 +147,7 @@ type Gateway struct {
 	// jsonType is the value of a header that every decision has.
 	jsonType []string
 
-	flying   atomic.Int64 // requests being answered
+	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
 	refused  atomic.Pointer[string] // why the latest files were refused; nil where they were not
 
@@ -168,7 +168,8 @@ func New(options Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(o, o.Registry)
+	flying := new(atomic.Int64)
+	m, err := newMetrics(o, o.Registry, flying)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func New(options Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
+		flying: flying, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
 		callers: &callers{
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
 		},
@@ -195,10 +196,11 @@ func New(options Options) (*Gateway, error) {
 	return g, nil
 }
 
-func newMetrics(o Options, registry *prometheus.Registry) (*metrics.Metrics, error) {
+func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
 		Routes: routes(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
+		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight,
 	})
 }
 

@@ -38,6 +38,7 @@ func (g *Gateway) Reload(ctx context.Context) {
 		g.warn(ctx, set)
 	}
 	if g.refused.Swap(nil) != nil {
+		g.metrics.FilesGood()
 		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is good again", slog.String("config_sha256", g.plans.sum()))
 	}
 }

@@ -84,6 +84,9 @@ func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
 			if now, _ := r.metric(`hookgate_config_reloads_total{result="invalid"}`); now == refused {
 				t.Errorf("invalid reloads stay at %s", now)
 			}
+			if good, _ := r.metric(`hookgate_config_last_reload_successful`); good != "0" {
+				t.Errorf("hookgate_config_last_reload_successful is %q while the file is refused", good)
+			}
 			if !strings.Contains(r.log.String(), "configuration refused, the previous one stays") {
 				t.Error("the log does not say so")
 			}
@@ -91,6 +94,9 @@ func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
 			r.reload()
 			if ready := r.do(http.MethodGet, r.admin+"/readyz", ""); !strings.Contains(ready.body, `"last_reload":"ok"}`) {
 				t.Errorf("with the old file back readyz answers %s", ready.body)
+			}
+			if good, _ := r.metric(`hookgate_config_last_reload_successful`); good != "1" {
+				t.Errorf("hookgate_config_last_reload_successful is %q with the old file back", good)
 			}
 		})
 	}

@@ -72,6 +72,7 @@ type states map[string]*readers
 type readers struct {
 	all        []func() State
 	hasBreaker bool
+	timeout    time.Duration // the shortest; zero where there is none
 }
 
 func (s states) add(name string, p *Participant) {
@@ -81,6 +82,9 @@ func (s states) add(name string, p *Participant) {
 		s[name] = r
 	}
 	r.all = append(r.all, p.State)
+	if p.Timeout > 0 && (r.timeout == 0 || p.Timeout < r.timeout) {
+		r.timeout = p.Timeout
+	}
 	r.hasBreaker = r.hasBreaker || p.HasBreaker
 }
 
@@ -96,6 +100,9 @@ func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
 			in[state.Breaker] = 1
 		}
 		ch <- prometheus.MustNewConstMetric(shapes.inFlight, prometheus.GaugeValue, float64(inFlight), name)
+		if r.timeout > 0 {
+			ch <- prometheus.MustNewConstMetric(shapes.hookTimeout, prometheus.GaugeValue, r.timeout.Seconds(), name)
+		}
 		if !r.hasBreaker {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -48,6 +49,8 @@ type Participant struct {
 	Tools     []string
 	OnFailure chain.OnFailure
 	Guard     bool
+	// Timeout is how long a call to it may take. Zero shows none.
+	Timeout time.Duration
 	// Causes are the failures that its binding can report. Those that the
 	// chain makes of any answer are known here and need not be listed.
 	Causes []chain.Cause

@@ -43,9 +43,12 @@ func program(name string) *metrics.Participant {
 
 func endpoint(name string) *metrics.Participant {
 	return &metrics.Participant{
-		Name: name, Binding: metrics.Webhook, Events: pre(), Causes: webhookCauses, HasBreaker: true, State: idle,
+		Name: name, Binding: metrics.Webhook, Events: pre(), Causes: webhookCauses, HasBreaker: true, State: idle, Timeout: 5 * time.Second,
 	}
 }
+
+// nobody counts the requests of a process that has none.
+func nobody() int { return 0 }
 
 func idle() metrics.State { return metrics.State{Breaker: metrics.BreakerClosed} }
 
@@ -64,7 +67,7 @@ func newMetrics(t tester) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(metrics.Options{
-		Registerer: registry, MaxTimeout: 10 * time.Minute, MaxBudget: time.Hour, MaxTurn: time.Hour,
+		Registerer: registry, MaxTimeout: 10 * time.Minute, MaxBudget: time.Hour, MaxTurn: time.Hour, InFlight: nobody, MaxInFlight: 100,
 		Version: "1.2.3", Revision: "abcdef", GoVersion: "go1.26",
 		Routes: []metrics.Route{{Pattern: "/v1/decide", Codes: []int{200, 400}}},
 	})

@@ -30,6 +30,8 @@ const (
 type requests struct {
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	inFlight prometheus.GaugeFunc
+	limit    prometheus.Gauge
 	known    map[string]map[int]requestSeries // by route and code
 }
 
@@ -38,7 +40,7 @@ type requestSeries struct {
 	duration prometheus.Observer
 }
 
-func newRequests(routes []Route, longest time.Duration) *requests {
+func newRequests(o *Options) *requests {
 	labels := []string{"route", "code"}
 	r := &requests{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -46,10 +48,19 @@ func newRequests(routes []Route, longest time.Duration) *requests {
 			Help: "HTTP requests by route and status.",
 		}, labels),
 		duration: prometheus.NewHistogramVec(durations("http_request_duration_seconds",
-			"How long HTTP requests took to answer.", ladder(longest)), labels),
+			"How long HTTP requests took to answer.", ladder(max(o.MaxBudget, o.MaxTimeout, o.MaxTurn))), labels),
+		inFlight: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: namespace + "http_requests_in_flight",
+			Help: "HTTP requests that are being answered.",
+		}, func() float64 { return float64(o.InFlight()) }),
+		limit: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: namespace + "http_requests_in_flight_limit",
+			Help: "How many HTTP requests may be in flight; more are answered 503.",
+		}),
 		known: map[string]map[int]requestSeries{otherRoute: {}},
 	}
-	for _, route := range routes {
+	r.limit.Set(float64(o.MaxInFlight))
+	for _, route := range o.Routes {
 		if r.known[route.Pattern] == nil {
 			r.known[route.Pattern] = map[int]requestSeries{}
 		}

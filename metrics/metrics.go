@@ -25,6 +25,11 @@ type Options struct {
 	MaxTimeout, MaxBudget time.Duration
 	// MaxTurn is the longest that configuration allows an agent's turn to take.
 	MaxTurn time.Duration
+	// InFlight counts the HTTP requests that are being answered, and MaxInFlight
+	// is how many there may be. InFlight is called for every scrape, from any
+	// goroutine.
+	InFlight    func() int
+	MaxInFlight int
 }
 
 // check returns every reason why there cannot be metrics.
@@ -41,6 +46,9 @@ func (o *Options) check() error {
 	}
 	if o.MaxTurn <= 0 {
 		errs = append(errs, fmt.Errorf("metrics: the longest turn %v is not positive", o.MaxTurn))
+	}
+	if o.InFlight == nil || o.MaxInFlight <= 0 {
+		errs = append(errs, errors.New("metrics: nothing counts the requests in flight, or there may be none"))
 	}
 	for _, r := range o.Routes {
 		if err := r.check(); err != nil {
@@ -60,6 +68,7 @@ type Metrics struct {
 	build             prometheus.Gauge
 	reloads           *prometheus.CounterVec
 	reloaded, refused prometheus.Counter
+	good              prometheus.Gauge
 }
 
 // New returns metrics that are registered, with those of the Go runtime and of
@@ -70,7 +79,7 @@ func New(o Options) (*Metrics, error) {
 	}
 	m := &Metrics{
 		shapes:   newShapes(o.MaxBudget, o.MaxTimeout, o.MaxTurn),
-		requests: newRequests(o.Routes, max(o.MaxBudget, o.MaxTimeout, o.MaxTurn)),
+		requests: newRequests(&o),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "build_info",
 			Help: "Which build this is; always 1.",
@@ -82,8 +91,13 @@ func New(o Options) (*Metrics, error) {
 			Name: namespace + "config_reloads_total",
 			Help: "Reloads of the configuration: ok, or invalid where the one before stayed.",
 		}, []string{"result"}),
+		good: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: namespace + "config_last_reload_successful",
+			Help: "1 where the files on disk are those in force, 0 where they were refused and the configuration before stays.",
+		}),
 	}
 	m.build.Set(1)
+	m.good.Set(1)
 	m.reloaded, m.refused = m.reloads.WithLabelValues("ok"), m.reloads.WithLabelValues("invalid")
 	if err := m.register(o.Registerer); err != nil {
 		return nil, fmt.Errorf("metrics: not registered: %w", err)
@@ -117,4 +131,10 @@ func (m *Metrics) Request(route string, code int, took time.Duration) {
 
 // ReloadRefused counts a reload that went wrong, so that the configuration
 // before stays.
-func (m *Metrics) ReloadRefused() { m.refused.Inc() }
+func (m *Metrics) ReloadRefused() {
+	m.refused.Inc()
+	m.good.Set(0)
+}
+
+// FilesGood says that the files on disk are no longer refused.
+func (m *Metrics) FilesGood() { m.good.Set(1) }

@@ -40,7 +40,11 @@ var published = map[string]string{
 	"hookgate_shadow_flips_total":                           "from hook to",
 	"hookgate_http_requests_total":                          "code route",
 	"hookgate_http_request_duration_seconds":                "code route",
+	"hookgate_http_requests_in_flight":                      "",
+	"hookgate_http_requests_in_flight_limit":                "",
+	"hookgate_hook_timeout_seconds":                         "hook",
 	"hookgate_config_reloads_total":                         "result",
+	"hookgate_config_last_reload_successful":                "",
 	"hookgate_config_info":                                  "sha256",
 	"hookgate_config_last_reload_success_timestamp_seconds": "",
 	"hookgate_build_info":                                   "goversion revision version",
@@ -241,7 +245,7 @@ func TestM1_AToolThatIsNamedOtherSharesTheLabel(t *testing.T) {
 func TestM1_BytesThatAreNoTextTakeDownNothing(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(metrics.Options{
-		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
+		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second, InFlight: nobody, MaxInFlight: 1,
 		Version: "v\xff", Revision: "\xfe", GoVersion: "go\xff",
 		Routes: []metrics.Route{{Pattern: "/\xff", Codes: []int{200}}},
 	})
@@ -295,10 +299,33 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	counted(t, registry, "hookgate_http_request_duration_seconds", want)
 }
 
+func TestRequestsInFlightAreCountedWhenSomebodyLooks(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	flying := 0
+	if _, err := metrics.New(metrics.Options{
+		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
+		InFlight: func() int { return flying }, MaxInFlight: 50,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	flying = 7
+	counted(t, registry, "hookgate_http_requests_in_flight", map[string]float64{"": 7})
+	counted(t, registry, "hookgate_http_requests_in_flight_limit", map[string]float64{"": 50})
+}
+
+func TestOfEntriesOfOneNameTheShortestTimeoutIsShown(t *testing.T) {
+	lasting := func(p *metrics.Participant, timeout time.Duration) *metrics.Participant {
+		return with(p, func(p *metrics.Participant) { p.Timeout = timeout })
+	}
+	_, registry, _ := configured(t, tenant(lasting(program("guard"), 5*time.Second), lasting(endpoint("guard"), 2500*time.Millisecond),
+		program("guard"), lasting(program("other"), time.Minute), program("none")))
+	counted(t, registry, "hookgate_hook_timeout_seconds", map[string]float64{"guard": 2.5, "other": 60})
+}
+
 func TestTheOtherRouteMayBeListedForItsCodes(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	_, err := metrics.New(metrics.Options{
-		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
+		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second, InFlight: nobody, MaxInFlight: 1,
 		Routes: []metrics.Route{{Pattern: "other", Codes: []int{404, 405}}, {Pattern: "/a", Codes: []int{200}}, {Pattern: "/a", Codes: []int{400}}},
 	})
 	if err != nil {
@@ -336,6 +363,7 @@ func TestNewRefusesWhatItCannotMeasure(t *testing.T) {
 metrics: the longest timeout 0s is not positive
 metrics: the longest budget 0s is not positive
 metrics: the longest turn 0s is not positive
+metrics: nothing counts the requests in flight, or there may be none
 metrics: a route has no pattern
 metrics: route "/v1/decide": 99 is no HTTP status`
 	if err == nil || err.Error() != want {
@@ -345,7 +373,7 @@ metrics: route "/v1/decide": 99 is no HTTP status`
 
 func TestNewRegistersEverythingOrNothing(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	o := metrics.Options{Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second}
+	o := metrics.Options{Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second, InFlight: nobody, MaxInFlight: 1}
 	inTheWay := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
 	if err := registry.Register(inTheWay); err != nil {
 		t.Fatal(err)

@@ -116,6 +116,19 @@ func TestM6_AConfigurationThatIsNotActivatedLeavesNoTrace(t *testing.T) {
 	counted(t, registry, "hookgate_config_reloads_total", map[string]float64{"invalid": 1})
 }
 
+func TestThatFilesAreRefusedIsSeenUntilTheyAreGoodAgain(t *testing.T) {
+	m, registry, _ := configured(t, tenant(program("guard")))
+	for _, step := range []struct {
+		happens func()
+		want    float64
+	}{{func() {}, 1}, {m.ReloadRefused, 0}, {m.ReloadRefused, 0}, {m.FilesGood, 1}} {
+		step.happens()
+		if got := series(t, registry, "hookgate_config_last_reload_successful")[""]; got != step.want {
+			t.Errorf("hookgate_config_last_reload_successful is %v, want %v", got, step.want)
+		}
+	}
+}
+
 func TestM6_BeforeTheFirstConfigurationThereIsNoneToSee(t *testing.T) {
 	_, registry := newMetrics(t)
 	for _, name := range []string{"hookgate_config_info", "hookgate_config_last_reload_success_timestamp_seconds", "hookgate_decisions_total"} {

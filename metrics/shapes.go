@@ -16,7 +16,7 @@ type shapes struct {
 	turns, permissions                              *shape
 	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
 	breakerState, inFlight, configInfo, configSince *prometheus.Desc
-	turnsInFlight                                   *prometheus.Desc
+	hookTimeout, turnsInFlight                      *prometheus.Desc
 }
 
 // newShapes returns the metrics for decisions that take up to maxBudget, calls
@@ -58,6 +58,8 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 			"How long turns of agents took.", ladder(maxTurn)),
 		breakerState: prometheus.NewDesc(namespace+"breaker_state",
 			"Whether a circuit breaker of that hook is in the state.", []string{"hook", "state"}, nil),
+		hookTimeout: prometheus.NewDesc(namespace+"hook_timeout_seconds",
+			"How long a call to the hook may take; of several entries of one name the shortest.", []string{"hook"}, nil),
 		inFlight: prometheus.NewDesc(namespace+"hook_in_flight",
 			"Calls to the hook that are under way.", []string{"hook"}, nil),
 		turnsInFlight: prometheus.NewDesc(namespace+"turns_in_flight",
@@ -76,6 +78,6 @@ func (s *shapes) descs() []*prometheus.Desc {
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
 		s.turns.desc, s.permissions.desc,
-		s.breakerState, s.inFlight, s.turnsInFlight, s.configInfo, s.configSince,
+		s.breakerState, s.inFlight, s.hookTimeout, s.turnsInFlight, s.configInfo, s.configSince,
 	}
 }
