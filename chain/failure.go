@@ -17,6 +17,8 @@ const (
 	Connect
 	// TLS: the handshake failed.
 	TLS
+	// Auth: no credential could be had to ask it with, so that it was not.
+	Auth
 	// Reset: the connection ended before a whole answer.
 	Reset
 	// Status: an HTTP status other than 200.
@@ -78,6 +80,8 @@ func (c Cause) String() string {
 		return "connect"
 	case TLS:
 		return "tls"
+	case Auth:
+		return "auth"
 	case Reset:
 		return "reset"
 	case Status:

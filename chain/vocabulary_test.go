@@ -35,8 +35,8 @@ func TestEveryWordOfTheVocabularyIsSpeltOnceAndReadBack(t *testing.T) {
 	want := []string{
 		"pre_tool_use", "post_tool_use",
 		"deny", "allow", "modify", "replace",
-		"timeout", "connect", "tls", "reset", "status", "redirect", "empty", "malformed", "oversize", "wrong_decision",
-		"unusable_rewrite", "breaker_open", "saturated", "spawn", "exit", "signal", "worker", "error", "panic", "budget", "internal",
+		"timeout", "connect", "tls", "auth", "reset", "status", "redirect", "empty", "malformed", "oversize",
+		"wrong_decision", "unusable_rewrite", "breaker_open", "saturated", "spawn", "exit", "signal", "worker", "error", "panic", "budget", "internal",
 		"enforce", "shadow",
 		"none", "uncovered", "deny", "allow", "hook", "interceptor", "deny", "allow",
 	}

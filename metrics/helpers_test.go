@@ -18,7 +18,7 @@ import (
 // webhookCauses and subprocessCauses are what such bindings report.
 var (
 	webhookCauses = []chain.Cause{
-		chain.Timeout, chain.Connect, chain.TLS, chain.Reset, chain.Status, chain.Redirect, chain.Empty,
+		chain.Timeout, chain.Connect, chain.TLS, chain.Auth, chain.Reset, chain.Status, chain.Redirect, chain.Empty,
 		chain.Malformed, chain.Oversize, chain.WrongDecision, chain.BreakerOpen, chain.Saturated,
 	}
 	subprocessCauses = []chain.Cause{

@@ -58,7 +58,7 @@ func TestM2_FailuresHaveTheCausesOfTheBindingAndOfTheChain(t *testing.T) {
 		each("subprocess ", slices.DeleteFunc(slices.Clone(programCauses), func(c string) bool { return c == "unusable_rewrite" }), " after"),
 		each("subprocess ", []string{"exit", "panic", "saturated", "timeout", "unusable_rewrite", "wrong_decision"}, " shadow"),
 		each("webhook ", []string{
-			"budget", "connect", "empty", "malformed", "oversize", "panic", "redirect", "reset", "saturated", "status",
+			"auth", "budget", "connect", "empty", "malformed", "oversize", "panic", "redirect", "reset", "saturated", "status",
 			"timeout", "tls", "unusable_rewrite", "wrong_decision",
 		}, " bare"),
 		each("in_process ", []string{"budget", "error", "panic", "timeout", "unusable_rewrite", "wrong_decision"}, " code"),
