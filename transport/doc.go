@@ -15,4 +15,6 @@
 //   - T6 Calls in flight are bounded per entry; what is over the bound fails
 //     at once and starves nobody else.
 //   - T7 Close releases what the binding holds and lets calls in flight end.
+//   - T8 A question that cannot be signed or authorized as its entry has it is
+//     not sent.
 package transport

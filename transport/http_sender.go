@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -27,6 +26,7 @@ type httpSender struct {
 	dial  *dialer
 	idle  int   // connections to keep
 	limit int64 // bytes of an answer
+	seal  seal
 
 	// roundTripper is replaced where its connections can no longer be trusted.
 	roundTripper atomic.Pointer[http.Transport]
@@ -35,7 +35,7 @@ type httpSender struct {
 // newHTTPSender takes checked options.
 func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *tls.Config) *httpSender {
 	s := &httpSender{
-		base:  &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: headers},
+		base: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer},
 		proxy: o.Proxy, tls: security, dial: newDialer(), idle: o.MaxInFlight, limit: o.MaxResponseBytes,
 	}
 	s.roundTripper.Store(s.newTransport())
@@ -92,11 +92,18 @@ func (s *httpSender) dropIdle() { s.roundTripper.Load().CloseIdleConnections() }
 func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline)
 	defer cancel()
-	r, x, err := s.exchange(ctx, cancel, q)
+	sealed, failed := s.seal.request(ctx, s.base, q)
+	if failed != nil {
+		return reply{}, failed
+	}
+	r, x, err := s.exchange(ctx, cancel, sealed, q)
 	if err != nil && ctx.Err() == nil && x.diedUnheard(err) {
 		// Where one connection was stale the others that idle may be too.
 		s.dropIdle()
-		r, x, err = s.exchange(ctx, cancel, q)
+		if sealed, failed = s.seal.request(ctx, s.base, q); failed != nil {
+			return reply{}, failed
+		}
+		r, x, err = s.exchange(ctx, cancel, sealed, q)
 	}
 	switch {
 	case err == nil:
@@ -143,7 +150,7 @@ type exchange struct {
 // send a request once more: whether that happens is for send to say.
 var errStale = errors.New("the connection was closed, or refused the request, before the first byte of an answer")
 
-func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q question) (reply, *exchange, error) {
+func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, sealed *http.Request, q question) (reply, *exchange, error) {
 	x := &exchange{via: s.roundTripper.Load(), secure: s.tls != nil, limit: s.limit}
 	x.trace.GotConn = x.gotConn
 	if x.secure {
@@ -152,9 +159,7 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q 
 	}
 	x.body.Reset(q.body)
 
-	req := s.base.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
-	req.Header = s.header(q)
-	req.ContentLength = int64(len(q.body))
+	req := sealed.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
 	// Exactly this type of body is known to net/http to be in memory, and is
 	// sent together with the head.
 	req.Body = io.NopCloser(&x.body)
@@ -168,19 +173,6 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, q 
 	x.answered = true
 	r, _, err := readReply(response, s.limit, func() { time.AfterFunc(excerptPatience, cancel) })
 	return r, x, err
-}
-
-// header is that of the operator with what belongs to one question. Like the
-// transport, it takes the values by reference.
-func (s *httpSender) header(q question) http.Header {
-	h := maps.Clone(s.base.Header)
-	values := [3]string{q.id, q.left(), q.traceparent}
-	h[headerIdempotencyKey] = values[0:1:1]
-	h[headerTimeout] = values[1:2:2]
-	if q.traceparent != "" {
-		h[headerTraceparent] = values[2:3:3]
-	}
-	return h
 }
 
 // gotConn is told which connection will carry the question, before it does.

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ import (
 type plainSender struct {
 	// head is the request up to the headers that differ from call to call.
 	head    []byte
+	every   *http.Request // the same as a request, to be sealed
+	seal    seal
 	address string
 	dial    *dialer
 	limit   int64 // bytes of an answer
@@ -39,7 +42,7 @@ func newPlainSender(o WebhookOptions, u *url.URL, headers http.Header) *plainSen
 		port = "80"
 	}
 	return &plainSender{
-		head: []byte(head.String()), address: net.JoinHostPort(u.Hostname(), port),
+		head: []byte(head.String()), every: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer}, address: net.JoinHostPort(u.Hostname(), port),
 		dial: newDialer(), limit: o.MaxResponseBytes,
 	}
 }
@@ -57,8 +60,12 @@ func hostHeader(u *url.URL) string {
 // send puts the question to a connection that idles, else to a fresh one. It
 // puts it a second time at most, where it met one that idled and was dead.
 func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure) {
+	head, failed := s.sealed(ctx, q)
+	if failed != nil {
+		return reply{}, failed
+	}
 	if c := s.idle.take(); c != nil {
-		r, err := s.exchange(ctx, c, q)
+		r, err := s.exchange(ctx, c, head, q)
 		switch {
 		case err == nil:
 			return r, nil
@@ -67,6 +74,9 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 		}
 		// Where one connection was stale the others that idle may be too.
 		s.idle.drop()
+		if head, failed = s.sealed(ctx, q); failed != nil {
+			return reply{}, failed
+		}
 	}
 	c, err := s.connect(ctx, q.deadline)
 	switch {
@@ -76,7 +86,7 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 	default:
 		return reply{}, outOfTime(aConnection, err)
 	}
-	r, err := s.exchange(ctx, c, q)
+	r, err := s.exchange(ctx, c, head, q)
 	if err != nil {
 		return reply{}, s.explain(c, err)
 	}
@@ -95,8 +105,9 @@ func (s *plainSender) connect(ctx context.Context, deadline time.Time) (*plainCo
 }
 
 // exchange puts the question to c, and lets c idle where another can follow.
-// Else, and where a panic gets in between, it is closed.
-func (s *plainSender) exchange(ctx context.Context, c *plainConn, q question) (r reply, err error) {
+// Else, and where a panic gets in between, it is closed. head is nil where the
+// question is not sealed.
+func (s *plainSender) exchange(ctx context.Context, c *plainConn, head []byte, q question) (r reply, err error) {
 	more := false
 	defer func() {
 		if more {
@@ -105,8 +116,31 @@ func (s *plainSender) exchange(ctx context.Context, c *plainConn, q question) (r
 			_ = c.Close() // what it brought is read, or lost already
 		}
 	}()
-	r, more, err = c.exchange(ctx, s.headOf(q), q, s.limit)
+	if head == nil {
+		head = s.headOf(q)
+	}
+	r, more, err = c.exchange(ctx, head, q, s.limit)
 	return r, err
+}
+
+// sealed is the head of the request for a question that is signed or carries a
+// credential, nil where it does neither. It is made before a connection is
+// taken, which would grow old while a credential is waited for.
+func (s *plainSender) sealed(ctx context.Context, q question) ([]byte, *sendFailure) {
+	if s.seal == (seal{}) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, q.deadline)
+	defer cancel()
+	r, failed := s.seal.request(ctx, s.every, q)
+	if failed != nil {
+		return nil, failed
+	}
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.Host)
+	_ = r.Header.Write(&head) // a buffer takes everything
+	fmt.Fprintf(&head, "Content-Length: %d\r\n\r\n", r.ContentLength)
+	return head.Bytes(), nil
 }
 
 // headOf is the head of the request that puts q.

@@ -48,9 +48,11 @@ type sendFailure struct {
 
 // What a question can still be without when its time ends.
 const (
-	aConnection = "a connection"
-	aHead       = "the head of an answer"
-	anEnd       = "the end of the answer"
+	aSignature      = "a signature"
+	anAuthorization = "a credential"
+	aConnection     = "a connection"
+	aHead           = "the head of an answer"
+	anEnd           = "the end of the answer"
 )
 
 func outOfTime(without string, err error) *sendFailure {

@@ -36,6 +36,11 @@ type WebhookOptions struct {
 	MaxInFlight int
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
 	MaxResponseBytes int64
+	// Signer signs every question. Nil means that they are not signed.
+	Signer Signer
+	// Authorizer gives every question its credential. Nil means that none is
+	// needed.
+	Authorizer Authorizer
 	// Observer is told of the breaker's transitions. May be nil.
 	Observer WebhookObserver
 }
@@ -60,6 +65,8 @@ type Webhook struct {
 	breaker *breaker
 	calls   limit
 	closed  atomic.Bool
+	// refused is called where the endpoint does not take the credential.
+	refused func()
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -99,7 +106,10 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 
 // newWebhook puts breaker and limit in front of a sender.
 func newWebhook(o WebhookOptions, u *url.URL, s sender) *Webhook {
-	w := &Webhook{where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}}
+	w := &Webhook{where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, refused: func() {}}
+	if f, ok := o.Authorizer.(forgetter); ok {
+		w.refused = f.Forget
+	}
 	w.breaker = newBreaker(o.Breaker, func(from, to BreakerState) {
 		if o.Observer != nil {
 			o.Observer.Transition(from, to)
@@ -160,6 +170,9 @@ func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return chain.Fail(chain.Redirect, fmt.Sprintf("answered with status %d, a redirect, which is never followed", r.status),
 			fmt.Sprintf("POST %s: to %.512q", w.where, r.location))
+	case http.StatusUnauthorized, http.StatusForbidden:
+		w.refused()
+		fallthrough
 	default:
 		return chain.Fail(chain.Status, fmt.Sprintf("answered with status %d", r.status),
 			fmt.Sprintf("POST %s: %s", w.where, excerpt(r.body)))
