@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/transport"
 )
 
 // Report is what a check found in files that are good.
@@ -59,7 +60,9 @@ func Check(o Options) (*Report, error) {
 	for _, l := range made.lives {
 		l.binding.Close()
 	}
-	return reportOn(o, set), nil
+	r := reportOn(o, set)
+	r.Warnings = append(r.Warnings, unfindable(made.plan.hooks)...)
+	return r, nil
 }
 
 func reportOn(o Options, set *config.Set) *Report {
@@ -82,6 +85,24 @@ func reportOn(o Options, set *config.Set) *Report {
 		r.Warnings = append(r.Warnings, w.String())
 	}
 	return r
+}
+
+// unfindable warns of programs that are not there. That is no mistake: they may
+// come before the first call, and where the files are checked need not be where
+// they are used.
+func unfindable(members []*member) []string {
+	var warnings []string
+	for _, m := range members {
+		program, ok := m.binding.(*transport.Command)
+		if !ok {
+			continue
+		}
+		if err := program.Findable(); err != nil {
+			w := config.Warning{Position: m.entry.Position, Message: "could not be started from here: " + err.Error()}
+			warnings = append(warnings, w.String())
+		}
+	}
+	return warnings
 }
 
 // String is the report as it is printed.

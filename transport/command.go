@@ -68,6 +68,10 @@ func NewCommand(o CommandOptions) (*Command, error) {
 	return &Command{program: program, maxResponse: response, calls: limit{max: int64(inFlight)}}, nil
 }
 
+// Findable says why the program could not be started if it were asked now, and
+// nil where nothing speaks against it. It starts nothing.
+func (c *Command) Findable() error { return c.program.findable() }
+
 // Status is the binding's present state.
 func (c *Command) Status() Status { return Status{InFlight: c.calls.inFlight()} }
 

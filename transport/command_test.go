@@ -322,6 +322,38 @@ func TestAProgramThatCannotBeStartedSaysWhichAndWhy(t *testing.T) {
 	})
 }
 
+func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"good": 0o700, "locked": 0o600} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for program, want := range map[string]string{
+		"./good":      "",
+		dir + "/good": "",
+		"good":        "",
+		"./locked":    "./locked: permission denied",
+		"locked":      "locked: permission denied",
+		"./ghost":     "./ghost: no such file or directory",
+		"ghost":       "ghost is not in the PATH of its environment",
+		dir:           dir + ": is a directory",
+	} {
+		b := newCommand(t, CommandOptions{Argv: []string{program}, Dir: dir, Env: []string{"PATH=" + dir}})
+		got := ""
+		if err := b.Findable(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", program, got, want)
+		}
+	}
+	b := newCommand(t, CommandOptions{Argv: []string{"./good"}, Dir: dir + "/none"})
+	if err := b.Findable(); err == nil || err.Error() != "its working directory does not exist" {
+		t.Errorf("without its directory: %v", err)
+	}
+}
+
 func TestAProgramThatIsBeingWrittenIsTriedOnceMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "busy")
 	text, err := os.ReadFile(self(t)[0])

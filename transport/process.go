@@ -206,6 +206,21 @@ func (p *program) find() (string, error) {
 	return "", found
 }
 
+// findable is [Command.Findable].
+func (p *program) findable() error {
+	name, err := p.find()
+	if err == nil && strings.ContainsRune(p.argv[0], '/') {
+		name = p.absolute()
+	}
+	if err == nil {
+		_, err = exec.LookPath(name)
+	}
+	if err != nil {
+		return errors.New(p.why(err))
+	}
+	return nil
+}
+
 // path is the PATH of the program's environment.
 func (p *program) path() string {
 	for _, entry := range p.env {
