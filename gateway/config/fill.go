@@ -9,7 +9,7 @@ import (
 
 // filledKeys are the keys in whose values ${NAME} and ${file:PATH} are filled
 // in.
-func filledKeys() []string { return []string{"headers", "env", "tls"} }
+func filledKeys() []string { return []string{"headers", "env", "tls", "auth", "signing"} }
 
 // filler is where values come from that do not stand in the file itself.
 type filler struct {
@@ -34,6 +34,43 @@ func (r *reading) filled(v value) (string, bool) {
 	return full, true
 }
 
+// unreadable is about a reference that is none, and quotes what stands there.
+type unreadable string
+
+// Error implements error.
+func (u unreadable) Error() string { return string(u) }
+
+// secretText is filled for what may be a secret as it stands in the file: what
+// is said of it quotes nothing but the names of variables and files.
+func (r *reading) secretText(v value) (string, bool) {
+	if v.kind != text {
+		r.wantSecret(v, "a text in quotes")
+		return "", false
+	}
+	full, err := r.expand(v.text)
+	if _, quotes := errors.AsType[unreadable](err); quotes {
+		err = errors.New("has a dollar and a brace that are not ${NAME} or ${file:PATH}; a dollar before a brace is written $$")
+	}
+	switch {
+	case err != nil:
+		r.fail(v, "%v", err)
+	case full == "":
+		r.fail(v, "is empty")
+	case strings.ContainsFunc(full, isControl):
+		r.fail(v, "the value has a line break or another control character in it")
+	default:
+		return full, true
+	}
+	return "", false
+}
+
+// wantSecret is want for what may be a secret.
+func (r *reading) wantSecret(v value, wanted string) {
+	if v.kind != broken {
+		r.fail(v, "want %s, not %s", wanted, v.kind)
+	}
+}
+
 // expand replaces ${NAME} by a variable, ${file:PATH} by what a file holds and
 // $$ by a dollar. Every other dollar stands for itself. Errors name what was
 // referred to, never what was found there.
@@ -51,7 +88,7 @@ func (r *reading) expand(s string) (string, error) {
 		case strings.HasPrefix(after, "{"):
 			name, rest, closed := strings.Cut(after[1:], "}")
 			if !closed {
-				return "", fmt.Errorf("%s has no closing brace; a dollar before a brace is written $$", quote("$"+after))
+				return "", unreadable(fmt.Sprintf("%s has no closing brace; a dollar before a brace is written $$", quote("$"+after)))
 			}
 			found, err := r.resolve(name)
 			if err != nil {
@@ -72,7 +109,7 @@ func (r *reading) resolve(reference string) (string, error) {
 		return r.secret(file)
 	}
 	if !isVariable(reference) {
-		return "", fmt.Errorf("${%.40s} is not ${NAME} or ${file:PATH}", printed(reference))
+		return "", unreadable(fmt.Sprintf("${%.40s} is not ${NAME} or ${file:PATH}", printed(reference)))
 	}
 	found, set := r.fill.lookup(reference)
 	switch {

@@ -26,10 +26,7 @@ func (h *Hook) fingerprint() [sha256.Size]byte {
 }
 
 func (c *Command) fingerprint(d digest) {
-	d.number(len(c.Argv))
-	for _, arg := range c.Argv {
-		d.text(arg)
-	}
+	d.texts(c.Argv)
 	d.text(c.Dir)
 	d.number(len(c.Env))
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
@@ -47,6 +44,11 @@ func (w *Webhook) fingerprint(d digest) {
 		d.text(name)
 		d.text(w.Headers.Get(name))
 	}
+	d.flag(w.Auth != nil)
+	if w.Auth != nil {
+		w.Auth.fingerprint(d)
+	}
+	d.texts(w.SigningKeys)
 	d.number(w.Breaker.ConsecutiveFailures)
 	d.number(int(w.Breaker.Open))
 	d.number(w.Breaker.HalfOpenProbes)
@@ -101,6 +103,13 @@ func (d digest) flag(b bool) {
 }
 
 func (d digest) text(s string) { d.bytes([]byte(s)) }
+
+func (d digest) texts(all []string) {
+	d.number(len(all))
+	for _, s := range all {
+		d.text(s)
+	}
+}
 
 func (d digest) bytes(b []byte) {
 	d.number(len(b))

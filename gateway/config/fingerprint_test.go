@@ -76,6 +76,18 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 		`url: "https://h", tls: {ca_file: oc.pem}`, `url: "https://h", tls: {cert_file: c.pem, key_file: k.pem}`,
 		`url: "https://h", tls: {cert_file: oc.pem, key_file: ok.pem}`, `url: "https://h", max_in_flight: 1`,
 		`url: "https://h", max_response_bytes: 1`,
+		`url: "https://h", auth: {bearer: a}`, `url: "https://h", auth: {bearer: b}`, `url: "https://h", auth: {basic: {user: a, password: b}}`,
+		`url: "https://h", auth: {basic: {user: ab, password: c}}`, `url: "https://h", auth: {header: {name: a, value: b}}`,
+		`url: "https://h", auth: {header: {name: a, value: c}}`, `url: "https://h", auth: {aws_sigv4: {region: a, service: b}}`,
+		`url: "https://h", auth: {aws_sigv4: {region: a, service: c}}`, `url: "https://h", auth: {google_id_token: {audience: a}}`,
+		`url: "https://h", auth: {google_id_token: {audience: b}}`, `url: "https://h", auth: {google_id_token: {audience: a, credentials_file: c.pem}}`,
+		`url: "https://h", auth: {google_id_token: {audience: a, credentials_file: oc.pem}}`, `url: "https://h", auth: {azure: {scope: a}}`,
+		`url: "https://h", auth: {azure: {scope: a, client_id: b}}`,
+		`url: "https://h", auth: {oauth2: {token_url: "https://t", client_id: a, client_secret: b}}`,
+		`url: "https://h", auth: {oauth2: {token_url: "https://u", client_id: a, client_secret: b}}`,
+		`url: "https://h", auth: {oauth2: {token_url: "https://t", client_id: a, client_secret: c}}`,
+		`url: "https://h", auth: {oauth2: {token_url: "https://t", client_id: a, client_secret: b, scopes: [s]}}`,
+		`url: "https://h", signing: {secret: a}`, `url: "https://h", signing: {secret: [a, b]}`, `url: "https://h", signing: {secret: [b, a]}`,
 		`use: shell`, `use: paths`, `use: shell, with: {a: 1}`, `use: shell, with: {a: 1.0}`, `use: shell, with: {a: "1"}`,
 		`use: shell, with: {b: 1}`, `use: shell, with: {a: [1]}`,
 	} {
@@ -85,9 +97,20 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 		}
 		seen[print] = text
 	}
-	before := hookIn(t, dir, `{name: a, url: "https://h", tls: {ca_file: c.pem}}`).Fingerprint
-	write(t, dir, map[string]string{"c.pem": otherCert})
-	if hookIn(t, dir, `{name: a, url: "https://h", tls: {ca_file: c.pem}}`).Fingerprint == before {
-		t.Error("another certificate in the same file has the same fingerprint")
+	var before [][32]byte
+	ofFiles := []string{
+		`{name: a, url: "https://h", tls: {ca_file: c.pem}}`, `{name: a, url: "https://h", auth: {bearer: "${file:secret}"}}`,
+		`{name: a, url: "https://h", signing: {secret: ["${file:secret}"]}}`,
+		`{name: a, url: "https://h", auth: {google_id_token: {audience: x, credentials_file: secret}}}`,
+	}
+	write(t, dir, map[string]string{"secret": "one"})
+	for _, text := range ofFiles {
+		before = append(before, hookIn(t, dir, text).Fingerprint)
+	}
+	write(t, dir, map[string]string{"c.pem": otherCert, "secret": "two"})
+	for i, text := range ofFiles {
+		if hookIn(t, dir, text).Fingerprint == before[i] {
+			t.Errorf("%s: with something else in the file it has the same fingerprint", text)
+		}
 	}
 }

@@ -75,6 +75,15 @@ func (r *reading) pem(t *TLS, v value) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+	data, ok := r.named(v, name)
+	if ok {
+		t.read = append(t.read, data)
+	}
+	return data, ok
+}
+
+// named reads a file that a value names.
+func (r *reading) named(v value, name string) ([]byte, bool) {
 	if name == "" {
 		r.fail(v, "is empty: it names a file")
 		return nil, false
@@ -84,6 +93,5 @@ func (r *reading) pem(t *TLS, v value) ([]byte, bool) {
 		r.fail(v, "the file %s %v", quote(v.text), err)
 		return nil, false
 	}
-	t.read = append(t.read, data)
 	return data, true
 }

@@ -24,7 +24,12 @@ type Webhook struct {
 	// Headers are sent with every call, under their canonical names; nil is
 	// none. What the binding itself sends is not among them.
 	Headers http.Header
-	Breaker Breaker
+	// Auth is the credential that the endpoint asks for; nil is none.
+	Auth *Auth
+	// SigningKeys sign every call, each by itself, as texts of package
+	// signature; nil is no signature.
+	SigningKeys []string
+	Breaker     Breaker
 	// TLS is nil where the entry says nothing of it.
 	TLS    *TLS
 	Proxy  Proxy
@@ -60,6 +65,13 @@ func (r *reading) webhook(o object) *Webhook {
 	w.URL = r.url(o["url"])
 	if v, ok := o["headers"]; ok {
 		w.Headers = r.headers(v)
+	}
+	if v, ok := o["auth"]; ok {
+		w.Auth = r.auth(v)
+		r.authFits(v, w)
+	}
+	if v, ok := o["signing"]; ok {
+		w.SigningKeys = r.signing(v)
 	}
 	if v, ok := o["breaker"]; ok {
 		r.breaker(&w.Breaker, v)
