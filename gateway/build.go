@@ -175,8 +175,12 @@ func (m *member) causes() []chain.Cause {
 		}
 		return answer
 	case metrics.Webhook:
-		return append(answer, chain.Empty, chain.Oversize, chain.Connect, chain.TLS, chain.Reset, chain.Status,
+		answer = append(answer, chain.Empty, chain.Oversize, chain.Connect, chain.TLS, chain.Reset, chain.Status,
 			chain.Redirect, chain.BreakerOpen)
+		if m.entry.Webhook.Auth != nil || m.entry.Webhook.SigningKeys != nil {
+			answer = append(answer, chain.Auth)
+		}
+		return answer
 	}
 	return nil
 }
@@ -302,6 +306,19 @@ func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
 		o.Proxy = b.options.EnvironmentProxy
 	case w.Proxy.URL != nil:
 		o.Proxy = http.ProxyURL(w.Proxy.URL)
+	}
+	if w.Auth != nil {
+		var err error
+		if o.Authorizer, err = authorizer(w.Auth, o.Proxy); err != nil {
+			return nil, h.Mistake("auth", err.Error())
+		}
+	}
+	if w.SigningKeys != nil {
+		s, err := signer(w.SigningKeys)
+		if err != nil {
+			return nil, h.Mistake("signing.secret", err.Error())
+		}
+		o.Signer = s
 	}
 	return settled(h, "url")(transport.NewWebhook(o))
 }

@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/gateway/credential"
+	"github.com/hookgate/hookgate/transport"
+	"github.com/hookgate/hookgate/transport/signature"
+)
+
+// authorizer makes the credential of an entry. What a vendor issues is fetched
+// through the entry's own proxy.
+func authorizer(a *config.Auth, proxy func(*http.Request) (*url.URL, error)) (transport.Authorizer, error) {
+	switch {
+	case a.Basic != nil:
+		return made(credential.NewBasic(a.Basic.User, a.Basic.Password))
+	case a.Header != nil:
+		return made(credential.NewHeader(a.Header.Name, a.Header.Value))
+	case a.AWS != nil:
+		return made(credential.NewAWS(credential.AWSOptions{Region: a.AWS.Region, Service: a.AWS.Service, Proxy: proxy}))
+	case a.GoogleIDToken != nil:
+		return made(credential.NewGoogleIDToken(credential.GoogleIDTokenOptions{
+			Audience: a.GoogleIDToken.Audience, CredentialsFile: a.GoogleIDToken.CredentialsFile, Proxy: proxy,
+		}))
+	case a.Azure != nil:
+		return made(credential.NewAzure(credential.AzureOptions{Scope: a.Azure.Scope, ClientID: a.Azure.ClientID, Proxy: proxy}))
+	case a.OAuth2 != nil:
+		return made(credential.NewOAuth2(credential.OAuth2Options{
+			TokenURL: a.OAuth2.TokenURL, ClientID: a.OAuth2.ClientID, ClientSecret: a.OAuth2.ClientSecret,
+			Scopes: a.OAuth2.Scopes, Proxy: proxy,
+		}))
+	}
+	return made(credential.NewBearer(a.Bearer))
+}
+
+// made keeps a nil of some type from being taken for a credential.
+func made[A transport.Authorizer](a A, err error) (transport.Authorizer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// signer makes what signs the calls of an entry. The error reads on after the
+// key of the list.
+func signer(texts []string) (*signature.Signer, error) {
+	keys := make([]signature.Key, len(texts))
+	for i, text := range texts {
+		var err error
+		if keys[i], err = signature.ParseKey(text); err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return signature.NewSigner(keys...)
+}
