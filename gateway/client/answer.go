@@ -1,0 +1,216 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Answer is a decision as the client reads it.
+type Answer struct {
+	// Status and Body are what it is over HTTP.
+	Status int
+	Body   []byte
+	// Decision is what the client is told; Undecided refuses as Deny does.
+	Decision chain.Decision
+	// Reason is why, for command hooks that print it.
+	Reason string
+	// Degraded is the decision that the client cannot be told: Modify or Replace
+	// where it is denied instead, Deny where the client shows the result all the
+	// same. Undecided where nothing was lost.
+	Degraded chain.Decision
+}
+
+// template is the text of an answer. $reason, $text and $output stand for JSON
+// values: why, the other result as a text, and the other result; $input for the
+// other input, and $id for the id of a JSON-RPC request.
+type template string
+
+// fill returns the text with the values in their places. A value is not
+// searched for further places.
+func (t template) fill(reason string, o chain.Outcome, id json.RawMessage) []byte {
+	if strings.TrimSpace(reason) == "" {
+		reason = "denied" // a deny without a reason is none to some
+	}
+	said := string(chain.AppendString(nil, reason))
+	return []byte(strings.NewReplacer(
+		"$reason", said, "$input", string(o.Input), "$output", string(o.Output), "$text", string(asText(o.Output)), "$id", string(id),
+	).Replace(string(t)))
+}
+
+// asText returns a JSON string: a text as it is, anything else as its JSON. A
+// blank one is said in words, since some clients take it for no answer.
+func asText(value json.RawMessage) json.RawMessage {
+	if len(value) == 0 || value[0] != '"' {
+		return chain.AppendString(nil, string(value))
+	}
+	if strings.TrimSpace(text(value)) == "" {
+		return json.RawMessage(`"[empty]"`)
+	}
+	return value
+}
+
+// Pass is the answer to an event that is not about a tool call.
+func (c *Call) Pass() Answer {
+	return Answer{Status: http.StatusOK, Body: []byte(c.client.pass), Decision: chain.Allow}
+}
+
+// Answer is a chain's outcome as the client reads it. explicit skips the
+// client's own question to its user where an allow can say so (D5).
+func (c *Call) Answer(o chain.Outcome, explicit bool) Answer {
+	switch o.Decision {
+	case chain.Allow:
+		return c.allow(o.Reason, explicit)
+	case chain.Modify:
+		return c.modify(o, explicit)
+	case chain.Replace:
+		return c.replace(o)
+	case chain.Deny, chain.Undecided:
+	}
+	return c.deny(o.Reason)
+}
+
+func (c *Call) allow(reason string, explicit bool) Answer {
+	t := c.event.allow
+	if explicit && c.event.explicitAllow != "" {
+		t = c.event.explicitAllow
+	}
+	return c.say(t, chain.Allow, reason, chain.Outcome{})
+}
+
+func (c *Call) modify(o chain.Outcome, explicit bool) Answer {
+	if bytes.Equal(o.Input, c.request.Input()) {
+		return c.allow(o.Reason, explicit) // which is what runs
+	}
+	t, cannot := c.event.modify, "run a call with another input at this event"
+	if explicit && c.event.explicitModify != "" {
+		t = c.event.explicitModify
+	}
+	if t != "" && c.event.merges && !keepsNames(c.request.Input(), o.Input) {
+		t, cannot = "", "take a member out of an input"
+	}
+	if t == "" {
+		return c.degrade(chain.Modify, o.Reason, cannot)
+	}
+	return c.say(t, chain.Modify, o.Reason, o)
+}
+
+// keepsNames reports whether an input has every member of the one before.
+func keepsNames(was, now json.RawMessage) bool {
+	old, err := readObject(was)
+	if err != nil {
+		return false
+	}
+	fresh, err := readObject(now)
+	if err != nil {
+		return false
+	}
+	for _, m := range old {
+		if fresh.member(m.name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Call) replace(o chain.Outcome) Answer {
+	if bytes.Equal(o.Output, c.request.Output()) && (o.IsError == nil || *o.IsError == c.request.IsError()) {
+		return c.allow(o.Reason, false) // which is what is shown
+	}
+	if c.event.replace == "" {
+		return c.degrade(chain.Replace, o.Reason, "show another result at this event")
+	}
+	shaped, ok := c.shape(o.Output)
+	if !ok {
+		return c.degrade(chain.Replace, o.Reason, "show a result that has not the shape of this tool's own")
+	}
+	o.Output = shaped
+	return c.say(c.event.replace, chain.Replace, o.Reason, o)
+}
+
+// shape is a result as the tool's own look.
+func (c *Call) shape(result json.RawMessage) (json.RawMessage, bool) {
+	if c.event.shape == nil {
+		return result, true
+	}
+	return c.event.shape(c.request.ToolName(), c.request.Output(), result)
+}
+
+// degrade denies what the client cannot be told (D1).
+func (c *Call) degrade(from chain.Decision, reason, cannot string) Answer {
+	why := "denied, because " + c.client.title + " cannot " + cannot
+	if from == chain.Replace {
+		why = "withheld, because " + c.client.title + " cannot " + cannot
+	}
+	if reason != "" {
+		why += ": " + reason
+	}
+	a := c.deny(why)
+	a.Degraded = from
+	return a
+}
+
+func (c *Call) deny(reason string) Answer {
+	placeholder, ok := c.shape(chain.AppendString(nil, reason))
+	t := c.event.deny
+	if !ok {
+		t = c.event.stop
+	}
+	a := c.say(t, chain.Deny, reason, chain.Outcome{Output: placeholder})
+	if c.event.shows {
+		a.Degraded = chain.Deny
+	}
+	return a
+}
+
+func (c *Call) say(t template, d chain.Decision, reason string, o chain.Outcome) Answer {
+	return c.client.say(t, d, reason, o, c.body)
+}
+
+// Refuse is the client's deny of what no chain decided: a body that could not be
+// read, a gateway that could not be asked. name and body are those of
+// [Client.Read], and either may be empty. It is never an allow of a tool call
+// (D4); an event that is known to be none passes.
+func (c *Client) Refuse(name string, body []byte, reason string) Answer {
+	if call, err := c.Read(name, body); err == nil {
+		if call.Passes() {
+			return call.Pass()
+		}
+		return call.deny(reason)
+	}
+	o, _ := readObject(body)
+	// The result has no shape that is known: the text is all there is.
+	instead := chain.Outcome{Output: chain.AppendString(nil, reason)}
+	name, _ = c.eventName(name, o)
+	e := c.event(name)
+	if e == nil {
+		return c.say(c.refusal, chain.Deny, reason, instead, o)
+	}
+	t := e.deny
+	if e.stop != "" {
+		t = e.stop
+	}
+	a := c.say(t, chain.Deny, reason, instead, o)
+	if e.shows {
+		a.Degraded = chain.Deny
+	}
+	return a
+}
+
+// rpcID is where the bodies that wrap JSON-RPC have its id.
+const rpcID path = "id|mcp.gatewayRequest.body.id"
+
+func (c *Client) say(t template, d chain.Decision, reason string, o chain.Outcome, body object) Answer {
+	id, _ := body.find(rpcID)
+	if id == nil {
+		id = []byte("null")
+	}
+	a := Answer{Status: http.StatusOK, Body: t.fill(reason, o, id), Decision: d, Reason: reason}
+	if d == chain.Deny && c.deniedStatus != 0 {
+		a.Status = c.deniedStatus
+	}
+	return a
+}

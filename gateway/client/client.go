@@ -1,0 +1,126 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Client is one agent and its dialect. Get it from [Find] or [All].
+type Client struct {
+	// name is its place in URLs, title what people call it.
+	name, title string
+	// eventAt is where a body names the event.
+	eventAt path
+	// eventOf finds the event where it is no field.
+	eventOf func(object) string
+	// expect are members that must have that value, where they are there; they
+	// are not carried.
+	expect map[string]string
+	events []event
+	// others are its events that are no tool calls.
+	others []string
+	// pass answers those.
+	pass template
+	// refusal answers where the event is not known: every event obeys it.
+	refusal template
+	// tools are its names of tools with the alias of each.
+	tools map[string]string
+	// mcp is how it names the tools of MCP servers, where that is not
+	// mcp__server__tool already.
+	mcp mcpNames
+	// command is how its command hooks are answered.
+	command commandForm
+	// deniedStatus is the status of a deny, where that is not 200.
+	deniedStatus int
+}
+
+// Name is how the client is called in URLs and on the command line.
+func (c *Client) Name() string { return c.name }
+
+// Title is how people call it.
+func (c *Client) Title() string { return c.title }
+
+// Events returns its events that are about a tool call, in the order of its
+// table.
+func (c *Client) Events() []string {
+	names := make([]string, len(c.events))
+	for i := range c.events {
+		names[i] = c.events[i].name
+	}
+	return names
+}
+
+// event is one event of a client that is about a tool call.
+type event struct {
+	name string
+	at   chain.Event
+	in   *fields
+	// tool is the tool where the event is about one only.
+	tool string
+	// failed says that the result is always an error.
+	failed bool
+
+	// What each decision becomes. An empty one cannot be expressed.
+	allow, explicitAllow   template
+	deny                   template
+	modify, explicitModify template
+	replace                template
+	// stop is the deny where deny needs a result of the tool's own shape and
+	// none is known.
+	stop template
+	// merges says that modify merges the input into the old one, so that no
+	// name can be taken away.
+	merges bool
+	// shape makes a result of the tool's own shape, false where it cannot. Nil
+	// leaves the result as it is.
+	shape func(tool string, was, now []byte) ([]byte, bool)
+	// shows says that the client shows the result whatever is answered: a deny
+	// withholds nothing.
+	shows bool
+}
+
+// fields says where a body has the fields of the envelope.
+type fields struct {
+	workspace, agent, call, tool, input, output path
+	// inputOf are members that together are the input, where no single one is.
+	inputOf []string
+	// noInput says that an input that is not there is an empty one.
+	noInput bool
+	// parsed says that a text that holds a JSON object stands for that object.
+	parsed bool
+	// failed is a member that makes the result an error where it is neither
+	// absent, null nor false; succeeded is one that makes it one where it is
+	// false.
+	failed, succeeded path
+	// mcpServer and mcpTool name a tool of an MCP server.
+	mcpServer, mcpTool path
+}
+
+func (c *Client) event(name string) *event {
+	i := slices.IndexFunc(c.events, func(e event) bool { return e.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.events[i]
+}
+
+// All returns every client, in the order of the documentation. The table is
+// made anew for each caller.
+func All() []*Client {
+	return []*Client{
+		claudeCode(),
+		codex(),
+		geminiCLI(),
+	}
+}
+
+// Find returns the client of that name.
+func Find(name string) (*Client, bool) {
+	for _, c := range All() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return nil, false
+}

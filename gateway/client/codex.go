@@ -1,0 +1,36 @@
+package client
+
+import "github.com/hookgate/hookgate/chain"
+
+// codex is the Codex CLI of OpenAI. Measured with 0.171.0. Its schema is strict,
+// and an answer that breaks it lets the call run: no name may be added to those
+// here, and an allow has none.
+func codex() *Client {
+	in := &fields{
+		workspace: "cwd", agent: "agent_id|session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input", output: "tool_response",
+	}
+	return &Client{
+		name: "codex", title: "Codex",
+		eventAt: "hook_event_name",
+		events: []event{{
+			name: "PreToolUse", at: chain.PreToolUse, in: in,
+			allow:  `{}`,
+			deny:   `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":$reason}}`,
+			modify: `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":$input}}`,
+		}, {
+			name: "PermissionRequest", at: chain.PreToolUse, in: in,
+			allow:         `{}`,
+			explicitAllow: `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`,
+			deny:          `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":$reason}}}`,
+		}, {
+			name: "PostToolUse", at: chain.PostToolUse, in: in,
+			allow:   `{}`,
+			deny:    `{"decision":"block","reason":$reason}`,
+			replace: `{"decision":"block","reason":$text}`,
+		}},
+		others:  []string{"SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"},
+		pass:    `{}`,
+		refusal: `{"decision":"block","reason":$reason}`,
+		tools:   map[string]string{"Bash": shell, "apply_patch": editFile},
+	}
+}

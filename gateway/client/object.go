@@ -1,0 +1,103 @@
+package client
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// path leads to a value: names of members and indexes of lists, separated by
+// dots. Several are separated by |, and the first that leads to something
+// counts.
+type path string
+
+// first is the member of the body through which a path leads.
+func first(way string) string {
+	name, _, _ := strings.Cut(way, ".")
+	return name
+}
+
+// object are the members of a JSON object, in order.
+type object []member
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+func readObject(text []byte) (object, error) {
+	var o object
+	err := chain.ReadObject(text, func(name []byte, value json.RawMessage, _ int) error {
+		o = append(o, member{string(name), value})
+		return nil
+	})
+	return o, err
+}
+
+func (o object) member(name string) json.RawMessage {
+	for _, m := range o {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// find returns the value to which a path leads and the member of the body that
+// it is in. A null is nothing.
+func (o object) find(p path) (value json.RawMessage, in string) {
+	for way := range strings.SplitSeq(string(p), "|") {
+		if value := o.follow(way); value != nil && string(value) != "null" {
+			return value, first(way)
+		}
+	}
+	return nil, ""
+}
+
+// follow returns the value to which one way leads, nil where it leads nowhere.
+func (o object) follow(way string) json.RawMessage {
+	name, rest, more := strings.Cut(way, ".")
+	value := o.member(name)
+	for more && value != nil {
+		name, rest, more = strings.Cut(rest, ".")
+		value = step(value, name)
+	}
+	return value
+}
+
+// step returns a member of an object, or an element of a list.
+func step(value json.RawMessage, name string) json.RawMessage {
+	switch value[0] {
+	case '{':
+		o, err := readObject(value)
+		if err != nil {
+			return nil
+		}
+		return o.member(name)
+	case '[':
+		i, err := strconv.Atoi(name)
+		elements := list(value)
+		if err != nil || i < 0 || i >= len(elements) {
+			return nil
+		}
+		return elements[i]
+	}
+	return nil
+}
+
+// list returns the elements of a JSON array, nil where value is none.
+func list(value json.RawMessage) []json.RawMessage {
+	var elements []json.RawMessage
+	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &elements) != nil {
+		return nil
+	}
+	return elements
+}
+
+// text returns a string, empty where value is none.
+func text(value json.RawMessage) string {
+	s, _ := chain.ReadString(value)
+	return s
+}

@@ -1,0 +1,307 @@
+package client
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Call is what a client's hook said.
+type Call struct {
+	client *Client
+	event  *event // nil where it is no tool call
+	// body are the members of what the client sent.
+	body    object
+	request *chain.Request
+}
+
+// Passes reports whether the event is not about a tool call: there is nothing
+// to ask a chain about, and [Call.Pass] is the answer.
+func (c *Call) Passes() bool { return c.event == nil }
+
+// Request is the envelope; nil where the call passes.
+func (c *Call) Request() *chain.Request { return c.request }
+
+// Read reads the body of a client's hook. name is the event as the URL or the
+// command line gives it, empty where only the body does. The body must not be
+// changed afterwards.
+func (c *Client) Read(name string, body []byte) (*Call, error) {
+	o, err := readObject(body)
+	if err != nil {
+		return nil, err
+	}
+	if name, err = c.eventName(name, o); err != nil {
+		return nil, err
+	}
+	call := &Call{client: c, event: c.event(name), body: o}
+	if call.event == nil {
+		if slices.Contains(c.others, name) {
+			return call, nil
+		}
+		return nil, fmt.Errorf("event %.60q is not one that the gateway knows of %s: %s", name, c.title, strings.Join(c.Events(), ", "))
+	}
+	envelope, err := c.envelope(call.event, o)
+	if err != nil {
+		return nil, fmt.Errorf("event %s: %w", name, err)
+	}
+	if call.request, err = chain.ParseRequest(envelope); err != nil {
+		return nil, fmt.Errorf("event %s: %w", name, err)
+	}
+	return call, nil
+}
+
+// eventName is the event of a body, and that of the URL where the body says
+// none. Two that differ are two meanings.
+func (c *Client) eventName(given string, o object) (string, error) {
+	said := ""
+	if value, _ := o.find(c.eventAt); value != nil {
+		said = text(value)
+	}
+	if c.eventOf != nil {
+		said = c.eventOf(o)
+	}
+	switch {
+	case said == "" && given == "":
+		return "", errors.New("neither the body nor the path says which event this is")
+	case said == "":
+		return given, nil
+	case given != "" && given != said:
+		return "", fmt.Errorf("the path says event %.60q, the body %.60q", given, said)
+	}
+	return said, nil
+}
+
+// envelope writes the envelope of a body.
+func (c *Client) envelope(e *event, o object) ([]byte, error) {
+	for name, want := range c.expect {
+		if got := o.member(name); got != nil && string(got) != want {
+			return nil, fmt.Errorf("%s is %.40s: the gateway speaks %s", name, got, want)
+		}
+	}
+	f, err := c.found(e, o)
+	if err != nil {
+		return nil, err
+	}
+	size := 512
+	for _, m := range o {
+		size += len(m.name) + len(m.value) + 16
+	}
+	b := append(make([]byte, 0, size), `{"hook_schema":1,"event":"`...)
+	b = append(append(b, e.at.String()...), '"')
+	b = appendMember(b, "workspace", f.workspace)
+	b = appendMember(b, "agent_id", f.agent)
+	b = appendMember(b, "tool_call_id", f.call)
+	b = appendMember(b, "tool_name", f.tool)
+	if f.alias != "" {
+		b = appendMember(b, "tool_alias", chain.AppendString(nil, f.alias))
+	}
+	b = appendMember(b, "input", f.input)
+	if e.at == chain.PostToolUse {
+		b = appendMember(b, "output", f.output)
+		b = appendMember(b, "is_error", json.RawMessage(fmt.Sprint(f.isError)))
+	}
+	b = appendMember(b, "client", chain.AppendString(nil, c.name))
+	return append(c.appendRest(b, o, f.used), '}'), nil
+}
+
+func appendMember(b []byte, name string, value []byte) []byte {
+	b = append(chain.AppendString(append(b, ','), name), ':')
+	return append(b, value...)
+}
+
+// reserved are the names of the envelope, which no field of a client may take.
+func reserved() []string {
+	return []string{
+		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "tool_alias", "input", "output", "is_error", "client",
+	}
+}
+
+// appendRest carries what else the client said (D3, D7). A name that is one of
+// the envelope's, in whatever case, gets a prefix that makes it another.
+func (c *Client) appendRest(b []byte, o object, used []string) []byte {
+	for _, m := range o {
+		if _, expected := c.expect[m.name]; expected || slices.Contains(used, m.name) {
+			continue
+		}
+		name := m.name
+		if slices.ContainsFunc(reserved(), func(r string) bool { return strings.EqualFold(r, name) }) {
+			for name = "client_" + name; o.member(name) != nil; {
+				name = "client_" + name
+			}
+		}
+		b = appendMember(b, name, m.value)
+	}
+	return b
+}
+
+// found are the values of the envelope's fields, as JSON.
+type found struct {
+	workspace, agent, call, tool, input, output []byte
+	alias                                       string
+	isError                                     bool
+	// used are the members of the body that are in the envelope already.
+	used []string
+}
+
+func (c *Client) found(e *event, o object) (*found, error) {
+	f, in := &found{}, e.in
+	var err error
+	if f.workspace, err = f.id("workspace", o, in.workspace); err != nil {
+		return nil, err
+	}
+	if f.agent, err = f.id("agent_id", o, in.agent); err != nil {
+		return nil, err
+	}
+	if f.call, err = f.id("tool_call_id", o, in.call); err != nil {
+		return nil, err
+	}
+	if err = f.findTool(c, e, o); err != nil {
+		return nil, err
+	}
+	if err = f.findInput(in, o); err != nil {
+		return nil, err
+	}
+	if e.at == chain.PostToolUse {
+		if err = f.findOutput(e, o); err != nil {
+			return nil, err
+		}
+	}
+	if f.workspace == nil {
+		f.workspace = []byte(`""`)
+	}
+	if f.agent == nil {
+		f.agent = made(c.name, f.workspace)
+	}
+	if f.call == nil {
+		f.call = made(c.name, f.agent, f.tool, f.input)
+	}
+	return f, nil
+}
+
+// made is an id for something of which the parts are all that is known (D6).
+func made(client string, parts ...[]byte) []byte {
+	h := sha256.New()
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(h, "%d:", len(part)) // a hash cannot fail
+		_, _ = h.Write(part)
+	}
+	return chain.AppendString(nil, client+"-"+hex.EncodeToString(h.Sum(nil)[:12]))
+}
+
+// id returns a text, or a number as one; nil where there is none.
+func (f *found) id(name string, o object, p path) ([]byte, error) {
+	value, in := o.find(p)
+	switch {
+	case value == nil:
+		return nil, nil
+	case value[0] != '"' && value[0] != '-' && (value[0] < '0' || value[0] > '9'):
+		return nil, fmt.Errorf("%s, which is the %s, is neither a text nor a number", p, name)
+	case in == name:
+		f.used = append(f.used, in)
+	}
+	if value[0] != '"' {
+		return chain.AppendString(nil, string(value)), nil
+	}
+	return value, nil
+}
+
+func (f *found) findTool(c *Client, e *event, o object) error {
+	if e.tool != "" {
+		f.tool = chain.AppendString(nil, e.tool)
+		f.alias = c.alias(e.tool, "", "")
+		return nil
+	}
+	value, in := o.find(e.in.tool)
+	if value == nil || value[0] != '"' {
+		return fmt.Errorf("%s, which names the tool, is not a text", e.in.tool)
+	}
+	f.tool, f.used = value, append(f.used, in)
+	server, _ := o.find(e.in.mcpServer)
+	tool, _ := o.find(e.in.mcpTool)
+	f.alias = c.alias(text(value), text(server), text(tool))
+	return nil
+}
+
+func (f *found) findInput(in *fields, o object) error {
+	if in.inputOf != nil {
+		return f.gather(in, o)
+	}
+	value, from := o.find(in.input)
+	switch {
+	case value != nil:
+		f.used = append(f.used, from)
+	case in.noInput:
+		value = []byte("{}")
+	default:
+		return fmt.Errorf("there is no %s, which is the tool's input", in.input)
+	}
+	f.input = in.parse(value)
+	return nil
+}
+
+// gather makes an input of the members that are one together.
+func (f *found) gather(in *fields, o object) error {
+	f.input = []byte{'{'}
+	for _, way := range in.inputOf {
+		value := o.follow(way)
+		if value == nil {
+			continue
+		}
+		f.used = append(f.used, first(way))
+		if len(f.input) > 1 {
+			f.input = append(f.input, ',')
+		}
+		f.input = append(chain.AppendString(f.input, way[strings.LastIndexByte(way, '.')+1:]), ':')
+		f.input = append(f.input, value...)
+	}
+	if len(f.input) == 1 {
+		return fmt.Errorf("there is none of %s, which are the tool's input", strings.Join(in.inputOf, ", "))
+	}
+	f.input = append(f.input, '}')
+	return nil
+}
+
+func (f *found) findOutput(e *event, o object) error {
+	value, from := o.find(e.in.output)
+	if value == nil {
+		// A result that is null is one; that there is none is not known of any client.
+		for way := range strings.SplitSeq(string(e.in.output), "|") {
+			if value = o.follow(way); value != nil {
+				from = first(way)
+				break
+			}
+		}
+	}
+	if value == nil {
+		return fmt.Errorf("there is no %s, which is the tool's result", e.in.output)
+	}
+	f.used = append(f.used, from)
+	f.output = e.in.parse(value)
+	f.isError = e.failed
+	if why, _ := o.find(e.in.failed); why != nil && string(why) != "false" {
+		f.isError = true
+	}
+	if fine, _ := o.find(e.in.succeeded); string(fine) == "false" {
+		f.isError = true
+	}
+	return nil
+}
+
+// parse returns the JSON object that a text holds, and any other value as it
+// is.
+func (in *fields) parse(value []byte) []byte {
+	if !in.parsed {
+		return value
+	}
+	inner := strings.TrimSpace(text(value))
+	if strings.HasPrefix(inner, "{") && chain.CheckValue([]byte(inner)) == nil {
+		return []byte(inner)
+	}
+	return value
+}
