@@ -340,6 +340,106 @@ func TestBreaker_AProbeThatCountsForNothingGivesItsPlaceBack(t *testing.T) {
 	}
 }
 
+// hurriedFor is a call of a caller that has less time than the endpoint was
+// promised.
+func hurriedFor(t *testing.T, d time.Duration) chain.Call {
+	t.Helper()
+	c := call(request(t, chain.PreToolUse, `{}`), d)
+	c.Late = chain.Budget
+	return c
+}
+
+func TestBreaker_CallersWithoutTimeStarveNoProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, seen := &scripted{say: hangs}, &transitions{}
+		w := halfOpened(t, s, BreakerOptions{}, seen)
+		stop := make(chan struct{})
+		var crowd sync.WaitGroup
+		for range 3 { // one after the other, and more than one at a time
+			crowd.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						if got := summary(w.Ask(t.Context(), hurriedFor(t, time.Millisecond))); got != "budget" && got != "breaker_open" {
+							t.Errorf("a caller without time got %s", got)
+						}
+						time.Sleep(time.Microsecond)
+					}
+				}
+			})
+		}
+		time.Sleep(50 * time.Millisecond)
+		if got := w.Status().Breaker.State; got != BreakerHalfOpen {
+			t.Errorf("callers without time left the breaker %s, want half_open", got)
+		}
+		if n := s.asked.Load(); n == 0 || n > 51 {
+			t.Errorf("%d of them reached the endpoint in 50 ms, want some, one at a time", n)
+		}
+		got := make(chan string)
+		go func() {
+			got <- summary(w.Ask(t.Context(), call(request(t, chain.PreToolUse, `{}`), 10*time.Millisecond)))
+		}()
+		if said := <-got; said != "timeout" {
+			t.Errorf("a caller with time got %s, want to be the probe, which times out", said)
+		}
+		if got := w.Status().Breaker.State; got != BreakerOpen {
+			t.Errorf("the probe left the breaker %s", got)
+		}
+		close(stop)
+		crowd.Wait()
+		if diff := cmp.Diff([]string{"closed to open", "open to half_open", "half_open to open"}, seen.told); diff != "" {
+			t.Errorf("transitions (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestBreaker_WhatACallerWithLittleTimeFindsOutCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		say  func(context.Context, question) (reply, *sendFailure)
+		want BreakerState
+	}{
+		"an answer":          {allows, BreakerClosed},
+		"a failure":          {fails, BreakerOpen},
+		"that time runs out": {hangs, BreakerHalfOpen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &scripted{say: c.say}
+				w := halfOpened(t, s, BreakerOptions{}, nil)
+				w.Ask(t.Context(), hurriedFor(t, time.Millisecond))
+				if got := w.Status().Breaker.State; got != c.want {
+					t.Errorf("the breaker is %s, want %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestBreaker_BesideAProbeNothingElseDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := &scripted{say: func(context.Context, question) (reply, *sendFailure) {
+			<-release
+			return says(`{"decision":"allow"}`)
+		}}
+		w := halfOpened(t, s, BreakerOptions{}, nil)
+		probe := make(chan string)
+		go func() { probe <- tryOnce(t, w) }()
+		synctest.Wait()
+		s.say = fails
+		w.Ask(t.Context(), hurriedFor(t, time.Millisecond))
+		if got := w.Status().Breaker.State; got != BreakerHalfOpen {
+			t.Errorf("a failure beside the probe left the breaker %s", got)
+		}
+		close(release)
+		if got := <-probe; got != "allow" || w.Status().Breaker.State != BreakerClosed {
+			t.Errorf("the probe got %s and left the breaker %s", got, w.Status().Breaker.State)
+		}
+	})
+}
+
 func TestBreaker_AProbeThatBlowsUpIsAFailureAndKeepsNoPlace(t *testing.T) {
 	for name, blow := range map[string]func(){
 		"panic":  func() { panic("boom") },

@@ -23,8 +23,8 @@ const (
 // reply is a response whose head was read, and as much of its body as matters.
 type reply struct {
 	status int
-	// encoding and location are the headers of these names.
-	encoding, location string
+	// encoding, location and retryAfter are the headers of these names.
+	encoding, location, retryAfter string
 	// body is whole where the status is 200, else its beginning.
 	body []byte
 }
@@ -38,7 +38,7 @@ func readReply(response *http.Response, limit int64, hurry func()) (r reply, who
 	r = reply{
 		status:   response.StatusCode,
 		encoding: strings.Join(response.Header["Content-Encoding"], ", "),
-		location: response.Header.Get("Location"),
+		location: response.Header.Get("Location"), retryAfter: response.Header.Get("Retry-After"),
 	}
 	switch {
 	case r.status == http.StatusSwitchingProtocols: // the body would be the connection itself

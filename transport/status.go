@@ -17,10 +17,19 @@ type BreakerStatus struct {
 	State BreakerState
 	// ConsecutiveFailures counted in the present state.
 	ConsecutiveFailures int
+	// Window is what a closed breaker looks at that opens at a ratio of
+	// failures; nil where it does not.
+	Window *BreakerWindow
 	// RetryAt is when an open breaker lets the next probe through; zero where
 	// it is not open.
 	RetryAt time.Time
+	// Throttled says that it is open because the endpoint asked to be left
+	// alone.
+	Throttled bool
 }
+
+// BreakerWindow is what became of the calls within the window of a breaker.
+type BreakerWindow struct{ Calls, Failures int }
 
 // BreakerState is one of the states of a circuit breaker. The zero
 // BreakerState is none of them.

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -120,25 +121,27 @@ func newWebhook(o WebhookOptions, u *url.URL, s sender) *Webhook {
 
 // Ask posts the call and reads the answer.
 func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
-	done, refusal := w.breaker.admit()
-	if done == nil {
+	admitted, refusal := w.breaker.admit(call.Late == chain.Budget)
+	if refusal != "" {
 		return chain.Fail(chain.BreakerOpen, refusal, w.where)
 	}
-	report := errFailed // what a panic leaves standing
+	found := report{err: errFailed} // what a panic leaves standing
 	defer func() {
-		done(report)
+		admitted.done(found)
 		if w.breaker.justOpened() || w.closed.Load() {
 			w.sender.dropIdle()
 		}
 	}()
-	answer := w.askWithinLimit(ctx, call)
-	report = counted(ctx, call, answer)
+	answer, pause := w.askWithinLimit(ctx, call)
+	found = report{err: counted(ctx, call, answer), pause: pause}
 	return answer
 }
 
-func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) chain.Answer {
+// askWithinLimit returns the answer, and for how long the endpoint asked to be
+// left alone.
+func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.Answer, time.Duration) {
 	if !w.calls.enter() {
-		return w.calls.full()
+		return w.calls.full(), 0
 	}
 	defer w.calls.leave()
 
@@ -152,13 +155,23 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) chain.Ans
 	})
 	switch {
 	case ctx.Err() != nil:
-		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where)
+		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where), 0
 	case !time.Now().Before(call.Deadline):
-		return call.Expired(w.detail(failed))
+		return call.Expired(w.detail(failed)), 0
 	case failed != nil:
-		return chain.Fail(failed.cause, failed.text, w.detail(failed))
+		return chain.Fail(failed.cause, failed.text, w.detail(failed)), 0
 	}
-	return w.judge(r, call.Request.Event())
+	if pause := r.pauseAsked(w.breaker.options.MaxRetryAfter); pause > 0 {
+		return w.throttled(r, pause), pause
+	}
+	return w.judge(r, call.Request.Event()), 0
+}
+
+// throttled is the failure of an endpoint that asks to be left alone.
+func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
+	return chain.Fail(chain.Status,
+		fmt.Sprintf("answered with status %d, and is left alone for %d s", r.status, int64(math.Ceil(pause.Seconds()))),
+		fmt.Sprintf("POST %s: Retry-After %.64q: %s", w.where, r.retryAfter, excerpt(r.body)))
 }
 
 // judge reads a reply. Its status says whether the participant lives, and only
