@@ -143,7 +143,7 @@ func (m *member) measured() *metrics.Participant {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}
 			if status.Breaker != nil {
-				s.Breaker = breakerState(status.Breaker.State)
+				s.Breaker, s.NextTry = breakerState(status.Breaker.State), status.Breaker.RetryAt
 			}
 			return s
 		},
@@ -290,9 +290,7 @@ func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
 	w := h.Webhook
 	o := transport.WebhookOptions{
 		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
-		Breaker: transport.BreakerOptions{
-			ConsecutiveFailures: w.Breaker.ConsecutiveFailures, Open: w.Breaker.Open, HalfOpenProbes: w.Breaker.HalfOpenProbes,
-		},
+		Breaker:     breakerOptions(w.Breaker),
 		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: t,
 	}
 	if w.TLS != nil {
@@ -321,6 +319,18 @@ func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
 		o.Signer = s
 	}
 	return settled(h, "url")(transport.NewWebhook(o))
+}
+
+func breakerOptions(b config.Breaker) transport.BreakerOptions {
+	o := transport.BreakerOptions{
+		ConsecutiveFailures: b.ConsecutiveFailures,
+		FailureRatio:        b.FailureRatio, MinCalls: b.MinCalls, Window: b.Window,
+		Open: b.Open, HalfOpenProbes: b.HalfOpenProbes, MaxRetryAfter: b.MaxRetryAfter,
+	}
+	if o.MaxRetryAfter == 0 {
+		o.MaxRetryAfter = -1 // none, which is not its default
+	}
+	return o
 }
 
 func (b *builder) guard(h *config.Hook) (binding, error) {

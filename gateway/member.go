@@ -131,9 +131,17 @@ type HookEntry struct {
 
 // BreakerEntry is the state of a circuit breaker.
 type BreakerEntry struct {
-	State               string     `json:"state"`
-	ConsecutiveFailures int        `json:"consecutive_failures"`
-	RetryAt             *time.Time `json:"retry_at,omitempty"`
+	State               string       `json:"state"`
+	ConsecutiveFailures int          `json:"consecutive_failures"`
+	Window              *WindowEntry `json:"window,omitempty"`
+	RetryAt             *time.Time   `json:"retry_at,omitempty"`
+	Throttled           bool         `json:"throttled,omitempty"`
+}
+
+// WindowEntry is what a breaker that opens at a ratio of failures looks at.
+type WindowEntry struct {
+	Calls    int `json:"calls"`
+	Failures int `json:"failures"`
 }
 
 // WorkersEntry is the state of a pool of worker processes.
@@ -181,7 +189,10 @@ func (m *member) describe() HookEntry {
 		e.File, e.Line = m.entry.Position.File, m.entry.Position.Line
 	}
 	if b := status.Breaker; b != nil {
-		e.Breaker = &BreakerEntry{State: b.State.String(), ConsecutiveFailures: b.ConsecutiveFailures}
+		e.Breaker = &BreakerEntry{State: b.State.String(), ConsecutiveFailures: b.ConsecutiveFailures, Throttled: b.Throttled}
+		if b.Window != nil {
+			e.Breaker.Window = &WindowEntry{Calls: b.Window.Calls, Failures: b.Window.Failures}
+		}
 		if !b.RetryAt.IsZero() {
 			e.Breaker.RetryAt = &b.RetryAt
 		}

@@ -94,10 +94,14 @@ func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
 	for name, r := range s {
 		inFlight := 0
 		in := map[BreakerState]float64{}
+		nextTry := 0.0
 		for _, read := range r.all {
 			state := read()
 			inFlight += state.InFlight
 			in[state.Breaker] = 1
+			if !state.NextTry.IsZero() {
+				nextTry = max(nextTry, float64(state.NextTry.UnixMilli())/1000)
+			}
 		}
 		ch <- prometheus.MustNewConstMetric(shapes.inFlight, prometheus.GaugeValue, float64(inFlight), name)
 		if r.timeout > 0 {
@@ -109,5 +113,6 @@ func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
 		for _, b := range BreakerStates() {
 			ch <- prometheus.MustNewConstMetric(shapes.breakerState, prometheus.GaugeValue, in[b], name, b.String())
 		}
+		ch <- prometheus.MustNewConstMetric(shapes.breakerNextTry, prometheus.GaugeValue, nextTry, name)
 	}
 }

@@ -67,6 +67,9 @@ type State struct {
 	InFlight int
 	// Breaker is the state of its circuit breaker, if it has one.
 	Breaker BreakerState
+	// NextTry is when that lets the next call through; zero where it is not
+	// open.
+	NextTry time.Time
 }
 
 // Binding is how a participant is reached. The zero Binding is no way at all.

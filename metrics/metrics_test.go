@@ -35,6 +35,7 @@ var published = map[string]string{
 	"hookgate_hook_duration_seconds":                        "binding hook",
 	"hookgate_denials_total":                                "chain event hook tool why",
 	"hookgate_breaker_state":                                "hook state",
+	"hookgate_breaker_next_try_timestamp_seconds":           "hook",
 	"hookgate_breaker_transitions_total":                    "from hook to",
 	"hookgate_hook_in_flight":                               "hook",
 	"hookgate_shadow_flips_total":                           "from hook to",

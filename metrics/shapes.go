@@ -15,7 +15,8 @@ type shapes struct {
 	answers, failures, failOpen, flips, transitions *shape
 	turns, permissions                              *shape
 	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
-	breakerState, inFlight, configInfo, configSince *prometheus.Desc
+	breakerState, breakerNextTry                    *prometheus.Desc
+	inFlight, configInfo, configSince               *prometheus.Desc
 	hookTimeout, turnsInFlight                      *prometheus.Desc
 }
 
@@ -60,6 +61,8 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 			"Whether a circuit breaker of that hook is in the state.", []string{"hook", "state"}, nil),
 		hookTimeout: prometheus.NewDesc(namespace+"hook_timeout_seconds",
 			"How long a call to the hook may take; of several entries of one name the shortest.", []string{"hook"}, nil),
+		breakerNextTry: prometheus.NewDesc(namespace+"breaker_next_try_timestamp_seconds",
+			"When an open circuit breaker of that hook lets the next call through; 0 where none is open.", []string{"hook"}, nil),
 		inFlight: prometheus.NewDesc(namespace+"hook_in_flight",
 			"Calls to the hook that are under way.", []string{"hook"}, nil),
 		turnsInFlight: prometheus.NewDesc(namespace+"turns_in_flight",
@@ -78,6 +81,6 @@ func (s *shapes) descs() []*prometheus.Desc {
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
 		s.turns.desc, s.permissions.desc,
-		s.breakerState, s.inFlight, s.hookTimeout, s.turnsInFlight, s.configInfo, s.configSince,
+		s.breakerState, s.breakerNextTry, s.inFlight, s.hookTimeout, s.turnsInFlight, s.configInfo, s.configSince,
 	}
 }

@@ -137,7 +137,9 @@ func drawHook(t *rapid.T) tree {
 	case 1:
 		hook = append(hook, pair{"url", "https://example.com/a?b=c"})
 		maybe("headers", func() tree { return []pair{{"X-A", "${TEAM}"}, {"x-b", "a: b, #c"}} })
-		maybe("breaker", func() tree { return []pair{{"open_ms", number10(t, 99999, "open_ms")}} })
+		maybe("breaker", func() tree {
+			return []pair{{"open_ms", number10(t, 99999, "open_ms")}, {"failure_ratio", json.Number("0.25")}}
+		})
 		limits()
 	default:
 		hook = append(hook, pair{"use", "shell"})

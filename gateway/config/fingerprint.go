@@ -49,9 +49,7 @@ func (w *Webhook) fingerprint(d digest) {
 		w.Auth.fingerprint(d)
 	}
 	d.texts(w.SigningKeys)
-	d.number(w.Breaker.ConsecutiveFailures)
-	d.number(int(w.Breaker.Open))
-	d.number(w.Breaker.HalfOpenProbes)
+	w.Breaker.fingerprint(d)
 	d.flag(w.TLS != nil)
 	if w.TLS != nil {
 		d.number(len(w.TLS.read))

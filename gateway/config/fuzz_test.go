@@ -70,7 +70,7 @@ func checkHook(t *testing.T, h *Hook) {
 	}
 	if h.Webhook != nil {
 		bindings++
-		if h.Webhook.URL == nil || h.Webhook.URL.Host == "" || h.Webhook.Limits.MaxResponseBytes < 1 || h.Webhook.Breaker.ConsecutiveFailures < 1 {
+		if h.Webhook.URL == nil || h.Webhook.URL.Host == "" || h.Webhook.Limits.MaxResponseBytes < 1 || (h.Webhook.Breaker.ConsecutiveFailures < 1) == (h.Webhook.Breaker.FailureRatio == 0) {
 			t.Errorf("webhook = %+v", h.Webhook)
 		}
 	}

@@ -61,6 +61,16 @@ func mistakes() map[string][]string {
 		"breakers.yaml": {
 			`3: hooks[0] "a": breaker: unknown key "consecutive_failure"; did you mean "consecutive_failures"?`,
 			`4: hooks[1] "b": breaker: want a mapping, not the text "off"`,
+			`5: hooks[2] "c": breaker: failure_ratio and consecutive_failures exclude each other: a breaker opens in one way`,
+			`6: hooks[3] "d": breaker: min_calls belongs to failure_ratio, and there is none`,
+			`6: hooks[3] "d": breaker: window_ms belongs to failure_ratio, and there is none`,
+			`7: hooks[4] "e": breaker.failure_ratio: want a number over 0 and up to 1, like 0.5, not 1.5`,
+			`8: hooks[5] "f": breaker.failure_ratio: want a number over 0 and up to 1, like 0.5, not 0`,
+			`9: hooks[6] "g": breaker.failure_ratio: want a number over 0 and up to 1, like 0.5, not the text "half"`,
+			`10: hooks[7] "h": breaker.failure_ratio: want a number over 0 and up to 1, like 0.5, not 5e-1`,
+			`10: hooks[7] "h": breaker.window_ms: 10 is not between 100 and 3600000`,
+			`11: hooks[8] "i": breaker: unknown key "max_retry_after"; did you mean "max_retry_after_ms"?`,
+			`11: hooks[8] "i": breaker.max_retry_after_ms: 3600001 is not between 0 and 3600000`,
 		},
 		"budget-too-long.yaml": {
 			`2: budget_ms: 3600001 is not between 1 and 3600000`,

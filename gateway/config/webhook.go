@@ -7,13 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-)
-
-const (
-	maxConsecutiveFailures = 1_000_000
-	maxOpenMs              = 60 * 60 * 1000
-	maxHalfOpenProbes      = 1000
 )
 
 // Webhook is an endpoint that is asked over HTTP.
@@ -36,17 +29,6 @@ type Webhook struct {
 	Limits Limits
 }
 
-// Breaker is when an endpoint that fails is left alone.
-type Breaker struct {
-	// ConsecutiveFailures open it. Default 5.
-	ConsecutiveFailures int
-	// Open is how long it stays open. Default 30 s.
-	Open time.Duration
-	// HalfOpenProbes is how many calls are let through to find out whether the
-	// endpoint is back. Default 1.
-	HalfOpenProbes int
-}
-
 // Proxy is through whom an endpoint is reached. The zero Proxy is nobody.
 type Proxy struct {
 	// FromEnvironment asks for the proxy that the gateway's environment names.
@@ -59,7 +41,7 @@ type Proxy struct {
 // webhook reads a hook that is an endpoint.
 func (r *reading) webhook(o object) *Webhook {
 	w := &Webhook{
-		Breaker: Breaker{ConsecutiveFailures: 5, Open: 30 * time.Second, HalfOpenProbes: 1},
+		Breaker: defaultBreaker(),
 		Limits:  r.limits(o),
 	}
 	w.URL = r.url(o["url"])
@@ -205,25 +187,6 @@ func isOwnHeader(canonical string) bool {
 		}
 	}
 	return false
-}
-
-func (r *reading) breaker(b *Breaker, v value) {
-	o, ok := r.object(v, "consecutive_failures", "open_ms", "half_open_probes")
-	if !ok {
-		return
-	}
-	if v, ok := o["consecutive_failures"]; ok {
-		n, _ := r.whole(v, maxConsecutiveFailures)
-		b.ConsecutiveFailures = int(n)
-	}
-	if v, ok := o["open_ms"]; ok {
-		n, _ := r.whole(v, maxOpenMs)
-		b.Open = time.Duration(n) * time.Millisecond
-	}
-	if v, ok := o["half_open_probes"]; ok {
-		n, _ := r.whole(v, maxHalfOpenProbes)
-		b.HalfOpenProbes = int(n)
-	}
 }
 
 // proxy reads through whom an endpoint is reached.

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxConsecutiveFailures = 1_000_000
+	maxMinCalls            = 1_000_000
+	minWindowMs            = 100
+	maxWindowMs            = 60 * 60 * 1000
+	maxOpenMs              = 60 * 60 * 1000
+	maxHalfOpenProbes      = 1000
+)
+
+// Breaker is when an endpoint that fails is left alone. It opens in one of two
+// ways: after failures in a row, or at a ratio of failures.
+type Breaker struct {
+	// ConsecutiveFailures open it. Default 5; 0 where FailureRatio is set.
+	ConsecutiveFailures int
+	// FailureRatio of the calls within Window opens it, once MinCalls of them
+	// have ended; 0 where ConsecutiveFailures is set. Default of MinCalls 10,
+	// of Window a minute.
+	FailureRatio float64
+	MinCalls     int
+	Window       time.Duration
+	// Open is how long it stays open. Default 30 s.
+	Open time.Duration
+	// HalfOpenProbes is how many calls are let through to find out whether the
+	// endpoint is back. Default 1.
+	HalfOpenProbes int
+	// MaxRetryAfter is the longest that the endpoint may have itself left alone
+	// by Retry-After. Default a minute; 0 is never.
+	MaxRetryAfter time.Duration
+}
+
+func defaultBreaker() Breaker {
+	return Breaker{ConsecutiveFailures: 5, Open: 30 * time.Second, HalfOpenProbes: 1, MaxRetryAfter: time.Minute}
+}
+
+// breaker reads when an endpoint is left alone.
+func (r *reading) breaker(b *Breaker, v value) {
+	o, ok := r.object(v, "consecutive_failures", "failure_ratio", "min_calls", "window_ms", "open_ms", "half_open_probes", "max_retry_after_ms")
+	if !ok {
+		return
+	}
+	r.opening(b, v, o)
+	if v, ok := o["open_ms"]; ok {
+		n, _ := r.whole(v, maxOpenMs)
+		b.Open = time.Duration(n) * time.Millisecond
+	}
+	if v, ok := o["half_open_probes"]; ok {
+		n, _ := r.whole(v, maxHalfOpenProbes)
+		b.HalfOpenProbes = int(n)
+	}
+	if v, ok := o["max_retry_after_ms"]; ok {
+		n, _ := r.between(v, 0, maxOpenMs)
+		b.MaxRetryAfter = time.Duration(n) * time.Millisecond
+	}
+}
+
+// opening reads what opens a breaker.
+func (r *reading) opening(b *Breaker, v value, o object) {
+	ratio, byRatio := o["failure_ratio"]
+	row, byRow := o["consecutive_failures"]
+	if byRow {
+		n, _ := r.whole(row, maxConsecutiveFailures)
+		b.ConsecutiveFailures = int(n)
+	}
+	if byRatio {
+		b.ConsecutiveFailures, b.MinCalls, b.Window = 0, 10, time.Minute
+		b.FailureRatio, _ = r.ratio(ratio)
+	}
+	if byRatio && byRow {
+		r.failAt(ratio.keyAt, v.way, "failure_ratio and consecutive_failures exclude each other: a breaker opens in one way")
+	}
+	for _, key := range []string{"min_calls", "window_ms"} {
+		if m, ok := o[key]; ok && !byRatio {
+			r.failAt(m.keyAt, v.way, "%s belongs to failure_ratio, and there is none", key)
+		}
+	}
+	if v, ok := o["min_calls"]; ok {
+		n, _ := r.whole(v, maxMinCalls)
+		b.MinCalls = int(n)
+	}
+	if v, ok := o["window_ms"]; ok {
+		n, _ := r.between(v, minWindowMs, maxWindowMs)
+		b.Window = time.Duration(n) * time.Millisecond
+	}
+}
+
+// ratio reads a number over 0 and up to 1.
+func (r *reading) ratio(v value) (float64, bool) {
+	if v.kind != number {
+		r.want(v, "a number over 0 and up to 1, like 0.5")
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v.text, 64)
+	if err != nil || !isNumber(v.text) || strings.ContainsAny(v.text, "eE") || f <= 0 || f > 1 {
+		r.fail(v, "want a number over 0 and up to 1, like 0.5, not %.40s", v.text)
+		return 0, false
+	}
+	return f, true
+}
+
+func (b *Breaker) fingerprint(d digest) {
+	d.number(b.ConsecutiveFailures)
+	d.text(strconv.FormatFloat(b.FailureRatio, 'g', -1, 64))
+	d.number(b.MinCalls)
+	d.number(int(b.Window))
+	d.number(int(b.Open))
+	d.number(b.HalfOpenProbes)
+	d.number(int(b.MaxRetryAfter))
+}
