@@ -1,0 +1,35 @@
+// Package audit is the trail of what was decided, as far as it is kept.
+//
+// What holds here:
+//
+//   - L1 A record that was acknowledged is on disk, or committed.
+//   - L2 Offsets grow in the order in which records become readable: a reader
+//     that goes on behind the last one it read misses none.
+package audit
+
+import (
+	"context"
+	"time"
+)
+
+// Record is one entry of the trail.
+type Record struct {
+	// Offset is its place, from 1. The store gives it.
+	Offset uint64
+	// Time is when what it tells happened.
+	Time time.Time
+	// Body is what it tells: one JSON object, kept byte for byte.
+	Body []byte
+}
+
+// Store keeps the trail. It is safe for concurrent use.
+type Store interface {
+	// Append adds the records in their order, all or none, and returns once they
+	// are kept (L1). It disregards their offsets. After an error they may be
+	// there all the same: whoever adds them again tells them apart by what is in
+	// them.
+	Append(ctx context.Context, records []Record) error
+	// Read returns up to limit records behind an offset, in their order; 0 is
+	// before the first.
+	Read(ctx context.Context, after uint64, limit int) ([]Record, error)
+}

@@ -1,0 +1,381 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/hookgate/hookgate/gateway/approval"
+)
+
+// remembered is how long settled approvals are kept.
+const remembered = 24 * time.Hour
+
+// lockPatience is how long another process has to let go of the file, which one
+// that is being replaced does in a moment.
+const lockPatience = 2 * time.Second
+
+// fileName is the file in the state directory.
+const fileName = "hookgate.db"
+
+// The buckets of the file.
+const (
+	bucketPending = "approvals.pending" // by id
+	bucketSettled = "approvals.settled" // by id
+	bucketAudit   = "audit"             // by offset, big-endian
+)
+
+// BoltOptions configure a [Bolt].
+type BoltOptions struct {
+	// Dir is the directory of the file. It is made where it is missing.
+	Dir string
+	// Now is the time. Nil means time.Now.
+	Now func() time.Time
+}
+
+// Bolt keeps state in a file that one process at a time can open. Every change
+// is synced to disk before it is acknowledged.
+type Bolt struct {
+	db  *bbolt.DB
+	now func() time.Time
+
+	mu       sync.Mutex
+	watchers map[int]func(string)
+	next     int
+}
+
+// OpenBolt opens the file, or says who may have it. Approvals that were pending
+// are expired: whoever waited for them is gone with the process that had it.
+func OpenBolt(o BoltOptions) (*Bolt, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
+	}
+	path := filepath.Join(o.Dir, fileName)
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockPatience, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%s is in use by another process: each gateway needs a state directory of its own, or all of them one database", path)
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be opened: %w", path, err)
+	}
+	b := &Bolt{db: db, now: o.Now, watchers: map[int]func(string){}}
+	if err := errors.Join(b.prepare(), syncDir(o.Dir)); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s cannot be prepared: %w", path, err), db.Close())
+	}
+	return b, nil
+}
+
+// syncDir makes sure that the name of a new file outlasts a crash.
+func syncDir(path string) error {
+	dir, err := os.Open(path) //nolint:gosec // the operator's own directory
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// prepare makes the buckets and expires what nobody waits for any more.
+func (b *Bolt) prepare() error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range []string{bucketPending, bucketSettled, bucketAudit} {
+			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+				return err
+			}
+		}
+		left, err := all(tx.Bucket([]byte(bucketPending)), func(*approval.Approval) bool { return true })
+		if err != nil {
+			return err
+		}
+		for _, a := range left {
+			s := approval.Settlement{Message: "the gateway that asked ended before anybody answered"}
+			if err := settle(tx, &a, approval.Expired, s, b.time()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Close lets go of the file.
+func (b *Bolt) Close() error { return b.db.Close() }
+
+// time is now, as precise as both kinds of state keep it.
+func (b *Bolt) time() time.Time { return b.now().UTC().Truncate(time.Microsecond) }
+
+// do waits for an operation until ctx ends. The disk cannot be told to give up,
+// so an operation that nobody waits for ends when it does.
+func do[T any](ctx context.Context, operation func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := operation()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, fmt.Errorf("the disk did not answer: %w", context.Cause(ctx))
+	}
+}
+
+// update changes the file together with whoever else does at the moment, and
+// returns once the change is synced. change may run more than once.
+func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, error)) (T, error) {
+	return do(ctx, func() (value T, err error) {
+		err = b.db.Batch(func(tx *bbolt.Tx) (err error) {
+			value, err = change(tx)
+			return err
+		})
+		return value, err
+	})
+}
+
+func view[T any](ctx context.Context, b *Bolt, look func(*bbolt.Tx) (T, error)) (T, error) {
+	return do(ctx, func() (value T, err error) {
+		err = b.db.View(func(tx *bbolt.Tx) (err error) {
+			value, err = look(tx)
+			return err
+		})
+		return value, err
+	})
+}
+
+// Create implements [approval.Store].
+func (b *Bolt) Create(ctx context.Context, q approval.Question, ttl time.Duration) (approval.Approval, error) {
+	a, err := update(ctx, b, func(tx *bbolt.Tx) (approval.Approval, error) {
+		if before, err := find(tx, q.ID); !errors.Is(err, approval.ErrUnknown) {
+			return before, err
+		}
+		now := b.time()
+		a := approval.Approval{Question: q, State: approval.Pending, CreatedAt: now, ExpiresAt: now.Add(ttl)}
+		return a, put(tx, bucketPending, &a)
+	})
+	if err == nil {
+		b.changed(q.ID)
+	}
+	return a, err
+}
+
+// Get implements [approval.Store].
+func (b *Bolt) Get(ctx context.Context, id string) (approval.Approval, error) {
+	return view(ctx, b, func(tx *bbolt.Tx) (approval.Approval, error) { return find(tx, id) })
+}
+
+// List implements [approval.Store].
+func (b *Bolt) List(ctx context.Context, f approval.Filter) ([]approval.Approval, error) {
+	return view(ctx, b, func(tx *bbolt.Tx) ([]approval.Approval, error) {
+		pending, settled := tx.Bucket([]byte(bucketPending)), tx.Bucket([]byte(bucketSettled))
+		if f.State == approval.Pending {
+			return oldest(pending, f)
+		}
+		return newest(f, pending, settled)
+	})
+}
+
+// Settle implements [approval.Store].
+func (b *Bolt) Settle(ctx context.Context, id string, to approval.State, s approval.Settlement) (approval.Approval, bool, error) {
+	type result struct {
+		approval approval.Approval
+		changed  bool
+	}
+	r, err := update(ctx, b, func(tx *bbolt.Tx) (result, error) {
+		a, err := find(tx, id)
+		if err != nil || a.State != approval.Pending {
+			return result{approval: a}, err
+		}
+		to, s := to, s
+		if now := b.time(); !now.Before(a.ExpiresAt) {
+			to, s = approval.Expired, approval.Settlement{}
+		}
+		err = settle(tx, &a, to, s, b.time())
+		return result{a, true}, err
+	})
+	if err == nil && r.changed {
+		b.changed(id)
+	}
+	return r.approval, r.changed && r.approval.State == to, err
+}
+
+// Redeem implements [approval.Store].
+func (b *Bolt) Redeem(ctx context.Context, id, digest string) (bool, error) {
+	return update(ctx, b, func(tx *bbolt.Tx) (bool, error) {
+		a, err := find(tx, id)
+		if err != nil || a.State != approval.Allowed || a.Used || a.Digest != digest {
+			return false, err
+		}
+		a.Used = true
+		return true, put(tx, bucketSettled, &a)
+	})
+}
+
+// Tidy implements [approval.Store].
+func (b *Bolt) Tidy(ctx context.Context) error {
+	over := func(a *approval.Approval) bool { return !b.time().Before(a.ExpiresAt) }
+	old := func(a *approval.Approval) bool { return b.time().Sub(a.SettledAt) > remembered }
+	// Mostly there is nothing to do, which is found out without writing.
+	idle, err := view(ctx, b, func(tx *bbolt.Tx) (bool, error) {
+		expired, err := all(tx.Bucket([]byte(bucketPending)), over)
+		if err != nil {
+			return false, err
+		}
+		forgotten, err := all(tx.Bucket([]byte(bucketSettled)), old)
+		return len(expired)+len(forgotten) == 0, err
+	})
+	if err != nil || idle {
+		return err
+	}
+	expired, err := update(ctx, b, func(tx *bbolt.Tx) ([]approval.Approval, error) {
+		forgotten, err := all(tx.Bucket([]byte(bucketSettled)), old)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range forgotten {
+			if err := tx.Bucket([]byte(bucketSettled)).Delete([]byte(a.ID)); err != nil {
+				return nil, err
+			}
+		}
+		expired, err := all(tx.Bucket([]byte(bucketPending)), over)
+		if err != nil {
+			return nil, err
+		}
+		for i := range expired {
+			if err := settle(tx, &expired[i], approval.Expired, approval.Settlement{}, b.time()); err != nil {
+				return nil, err
+			}
+		}
+		return expired, nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range expired {
+		b.changed(expired[i].ID)
+	}
+	return nil
+}
+
+// Watch implements [approval.Store].
+func (b *Bolt) Watch(ctx context.Context, changed func(id string)) {
+	b.mu.Lock()
+	n := b.next
+	b.next++
+	b.watchers[n] = changed
+	b.mu.Unlock()
+	<-ctx.Done()
+	b.mu.Lock()
+	delete(b.watchers, n)
+	b.mu.Unlock()
+}
+
+func (b *Bolt) changed(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, tell := range b.watchers {
+		tell(id)
+	}
+}
+
+// find returns the approval of an id.
+func find(tx *bbolt.Tx, id string) (a approval.Approval, err error) {
+	for _, bucket := range []string{bucketPending, bucketSettled} {
+		if text := tx.Bucket([]byte(bucket)).Get([]byte(id)); text != nil {
+			return a, json.Unmarshal(text, &a)
+		}
+	}
+	return a, approval.ErrUnknown
+}
+
+func put(tx *bbolt.Tx, bucket string, a *approval.Approval) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket([]byte(bucket)).Put([]byte(a.ID), text)
+}
+
+// settle moves an approval from the pending ones to the settled ones.
+func settle(tx *bbolt.Tx, a *approval.Approval, to approval.State, s approval.Settlement, now time.Time) error {
+	a.State, a.Settlement, a.SettledAt = to, s, now
+	if err := tx.Bucket([]byte(bucketPending)).Delete([]byte(a.ID)); err != nil {
+		return err
+	}
+	return put(tx, bucketSettled, a)
+}
+
+// all are the approvals of a bucket that keep holds for.
+func all(bucket *bbolt.Bucket, keep func(*approval.Approval) bool) ([]approval.Approval, error) {
+	var found []approval.Approval
+	err := bucket.ForEach(func(_, text []byte) error {
+		var a approval.Approval
+		if err := json.Unmarshal(text, &a); err != nil {
+			return err
+		}
+		if keep(&a) {
+			found = append(found, a)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// oldest are the first approvals of a bucket that the filter lets through.
+func oldest(bucket *bbolt.Bucket, f approval.Filter) ([]approval.Approval, error) {
+	found := []approval.Approval{}
+	cursor := bucket.Cursor()
+	for id, text := cursor.First(); id != nil && len(found) < f.Limit; id, text = cursor.Next() {
+		if err := gather(&found, text, f); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// newest are the last approvals of both buckets that the filter lets through,
+// the last first.
+func newest(f approval.Filter, one, other *bbolt.Bucket) ([]approval.Approval, error) {
+	found := []approval.Approval{}
+	a, b := one.Cursor(), other.Cursor()
+	idA, textA := a.Last()
+	idB, textB := b.Last()
+	for (idA != nil || idB != nil) && len(found) < f.Limit {
+		text := textA
+		if bytes.Compare(idA, idB) >= 0 {
+			idA, textA = a.Prev()
+		} else {
+			text = textB
+			idB, textB = b.Prev()
+		}
+		if err := gather(&found, text, f); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func gather(found *[]approval.Approval, text []byte, f approval.Filter) error {
+	var a approval.Approval
+	if err := json.Unmarshal(text, &a); err != nil {
+		return err
+	}
+	if f.Holds(&a) {
+		*found = append(*found, a)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package state
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hookgate/hookgate/gateway/approval"
+	"github.com/hookgate/hookgate/gateway/state/statetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// openBolt opens the state in a directory until the test ends.
+func openBolt(t *testing.T, o BoltOptions) *Bolt {
+	t.Helper()
+	b, err := OpenBolt(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeBolt(t, b) })
+	return b
+}
+
+func closeBolt(t *testing.T, b *Bolt) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileKeepsThePorts(t *testing.T) {
+	statetest.Suite(t, func(t *testing.T) statetest.Store {
+		t.Helper()
+		return openBolt(t, BoltOptions{Dir: t.TempDir()})
+	})
+}
+
+func TestAFileOfAnotherProcessIsNotOpenedAndSaysWhose(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "er")
+	openBolt(t, BoltOptions{Dir: dir})
+	_, err := OpenBolt(BoltOptions{Dir: dir})
+	want := filepath.Join(dir, "hookgate.db") + " is in use by another process: each gateway needs a state directory of its own, or all of them one database"
+	if err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+}
+
+func TestAFileThatIsNoneOfOursIsAnErrorThatNamesIt(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "hookgate.db"), []byte(strings.Repeat("not a database", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenBolt(BoltOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "hookgate.db cannot be opened: ") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := OpenBolt(BoltOptions{Dir: filepath.Join(dir, "hookgate.db")}); err == nil || !strings.Contains(err.Error(), "the state directory cannot be made: ") {
+		t.Errorf("the error where a file is in the way is %v", err)
+	}
+}
+
+func TestP1_WhatWaitedWhenAProcessEndedIsExpiredWhenTheNextBegins(t *testing.T) {
+	dir := t.TempDir()
+	b := openBolt(t, BoltOptions{Dir: dir})
+	for _, id := range []string{"1", "2", "3"} {
+		if _, err := b.Create(t.Context(), statetest.Question(id), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allowed, _, err := b.Settle(t.Context(), "3", approval.Allowed, approval.Settlement{By: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeBolt(t, b)
+	b = openBolt(t, BoltOptions{Dir: dir})
+	for _, id := range []string{"1", "2"} {
+		a, won, err := b.Settle(t.Context(), id, approval.Allowed, approval.Settlement{By: "ann"})
+		if err != nil || won || a.State != approval.Expired || a.Message != "the gateway that asked ended before anybody answered" {
+			t.Errorf("%s: won: %v, %v: %+v", id, won, err, a)
+		}
+	}
+	if a, err := b.Get(t.Context(), "3"); err != nil || a.State != approval.Allowed || a.By != "ann" || !a.SettledAt.Equal(allowed.SettledAt) {
+		t.Errorf("P6 an answer was lost: %+v: %v", a, err)
+	}
+}
+
+func TestWhatWasSettledIsForgottenAfterADay(t *testing.T) {
+	now := time.Now()
+	b := openBolt(t, BoltOptions{Dir: t.TempDir(), Now: func() time.Time { return now }})
+	for id, ttl := range map[string]time.Duration{"old": time.Hour, "waiting": 100 * time.Hour} {
+		if _, err := b.Create(t.Context(), statetest.Question(id), ttl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := b.Settle(t.Context(), "old", approval.Denied, approval.Settlement{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after time.Duration
+		want  int
+	}{{24 * time.Hour, 2}, {time.Second, 1}} {
+		now = now.Add(step.after)
+		if err := b.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		left, err := b.List(t.Context(), approval.Filter{Limit: 10})
+		if err != nil || len(left) != step.want {
+			t.Errorf("after %v more %d are left: %v", step.after, len(left), err)
+		}
+	}
+}
+
+func TestAnOperationOnADiskThatHangsEndsWithItsContext(t *testing.T) {
+	b := openBolt(t, BoltOptions{Dir: t.TempDir()})
+	hung, err := b.db.Begin(true) // who writes holds up everybody who wants to
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = b.Create(ctx, statetest.Question("1"), time.Hour)
+	if err == nil || !strings.Contains(err.Error(), "the disk did not answer") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := hung.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+}
