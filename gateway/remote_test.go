@@ -30,16 +30,19 @@ func remote(t *testing.T, url, settings string) (r *running, decisions *syncBuff
 	return r, decisions
 }
 
-// wantSilence looks for the canary everywhere that people look.
-func wantSilence(t *testing.T, r *running, decisions *syncBuffer, more ...string) {
+// wantSilence looks for the canary, and what else is secret, everywhere that
+// people look.
+func wantSilence(t *testing.T, r *running, decisions *syncBuffer, more []string, reasons ...string) {
 	t.Helper()
-	texts := append(more, r.log.String(), decisions.String(), r.do(http.MethodGet, r.admin+"/metrics", "").body)
+	texts := append(reasons, r.log.String(), decisions.String(), r.do(http.MethodGet, r.admin+"/metrics", "").body)
 	for _, path := range []string{"/v1/hooks", "/v1/decisions"} {
 		texts = append(texts, r.do(http.MethodGet, r.base+path, "").body)
 	}
 	for _, text := range texts {
-		if strings.Contains(text, canary) {
-			t.Errorf("the secret is in %s", text)
+		for _, secret := range append(more, canary) {
+			if strings.Contains(text, secret) {
+				t.Errorf("the secret %s is in %s", secret, text)
+			}
 		}
 	}
 }
@@ -75,7 +78,7 @@ func TestAHookIsGivenTheCredentialThatItAsksFor(t *testing.T) {
 			if want := "hook 'h' could not answer and denies on failure: answered with status 403"; decision != "deny" || reason != want {
 				t.Errorf("%s: %s", decision, reason)
 			}
-			wantSilence(t, r, decisions, reason)
+			wantSilence(t, r, decisions, nil, reason)
 		})
 	}
 }
@@ -140,7 +143,7 @@ func TestQuestionsAreSignedUnderOneIDAcrossARepeat(t *testing.T) {
 			t.Errorf("ids %q: want two questions, of which the second is repeated", ids)
 		}
 		mu.Unlock()
-		wantSilence(t, r, decisions)
+		wantSilence(t, r, decisions, nil)
 		if strings.Contains(r.log.String(), first[6:]) {
 			t.Error("the log has the secret")
 		}
@@ -197,7 +200,7 @@ func TestATokenIsFetchedOnceAndWithoutOneNothingIsSent(t *testing.T) {
 	if issued.Load() != 1 || hook.asked() != 3 {
 		t.Errorf("%d tokens for %d questions", issued.Load(), hook.asked())
 	}
-	wantSilence(t, r, decisions)
+	wantSilence(t, r, decisions, nil)
 
 	down.Store(true)
 	r, decisions = remote(t, hook.URL, settings)
@@ -213,7 +216,7 @@ func TestATokenIsFetchedOnceAndWithoutOneNothingIsSent(t *testing.T) {
 	if !strings.Contains(decisions.String(), `"cause":"auth"`) || !strings.Contains(decisions.String(), "oauth2: no token") {
 		t.Errorf("the decision log says %s", decisions.String())
 	}
-	wantSilence(t, r, decisions, reason)
+	wantSilence(t, r, decisions, nil, reason)
 }
 
 func TestG3_AMistakeInACredentialIsOneOfItsEntryAndDoesNotQuoteIt(t *testing.T) {

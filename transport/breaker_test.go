@@ -46,7 +46,7 @@ func (o *transitions) Transition(from, to BreakerState) {
 
 // behind puts a webhook of the given breaker in front of s.
 func behind(s sender, o BreakerOptions, observer WebhookObserver) *Webhook {
-	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer}, &url.URL{Scheme: "http", Host: "hook.test"}, s)
+	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer}, &url.URL{Scheme: "http", Host: "hook.test"}, s, nil)
 }
 
 func says(body string) (reply, *sendFailure) {

@@ -63,7 +63,7 @@ func (s seal) request(ctx context.Context, every *http.Request, q question) (*ht
 	before := maps.Clone(r.Header)
 	err := s.authorizer.Authorize(ctx, r, q.body)
 	if err == nil {
-		err = authorized(r, before)
+		err = authorized(r, before, q.given)
 	}
 	switch {
 	case err == nil:
@@ -80,9 +80,9 @@ func unsealed(why, without string, err error) *sendFailure {
 	}
 }
 
-// authorized refuses a credential that would change what else is sent. Its
-// errors quote no value.
-func authorized(r *http.Request, before http.Header) error {
+// authorized refuses a credential that would change what else is sent, and
+// notes what it is. Its errors quote no value.
+func authorized(r *http.Request, before http.Header, given *secrets) error {
 	for name := range before {
 		if _, ok := r.Header[name]; !ok {
 			return fmt.Errorf("it takes away the header %s", name)
@@ -97,6 +97,8 @@ func authorized(r *http.Request, before http.Header) error {
 			return fmt.Errorf("it sets the header %s, which the gateway sets itself", name)
 		case slices.ContainsFunc(values, func(v string) bool { return !validHeaderValue(v) }):
 			return fmt.Errorf("the value of its header %s has a line break or another control character", name)
+		default:
+			given.add(values)
 		}
 	}
 	if !validHeaderValue(r.Host) {

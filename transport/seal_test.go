@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"maps"
 	"net/http"
@@ -271,5 +272,47 @@ func TestT8_NoConnectionGrowsOldWhileACredentialIsWaitedFor(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{0, 1}, idle); diff != "" {
 		t.Errorf("connections that idle meanwhile (-want +got):\n%s", diff)
+	}
+}
+
+func TestT4_WhatRepeatsASecretOfTheQuestionIsNotShown(t *testing.T) {
+	const token = "CANARY-token-of-the-call"
+	for name, said := range map[string]string{
+		"in a refusal":            response("401 Unauthorized", "", "the token "+token+" has expired"),
+		"where the detail is cut": response("401 Unauthorized", "", strings.Repeat("x", quoted-10)+token),
+		"in no answer":            response("200 OK", "", `{"authorization":"Bearer `+token+`"}`),
+		"in a redirect":           response("302 Found", "Location: http://h/?"+token+"\r\n", ""),
+		"in an encoding":          response("200 OK", "Content-Encoding: "+token+"\r\n", allowed),
+		"in no HTTP":              "HTTP/1.1 " + token + "\r\n\r\n",
+		"of the operator":         response("500 Oh", "", "key s3cret-of-the-operator is unknown"),
+		"a password":              response("401 Unauthorized", "", "no such user: gate, CANARY-password"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for name, o := range senders() {
+				t.Run(name, func(t *testing.T) {
+					h := listen(t, nil, func(c *hookConn) {
+						for c.next() {
+							c.say(said)
+						}
+					})
+					o.URL, o.Headers = h.url, http.Header{"X-Key": {"s3cret-of-the-operator"}}
+					o.Authorizer = &authorizing{does: func(_ context.Context, r *http.Request) error {
+						r.Header["Authorization"] = []string{"Bearer " + token}
+						r.Header["X-Basic"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte("gate:CANARY-password"))}
+						return nil
+					}}
+					got := ask(t, webhookTo(t, o))
+					if got.Failure == nil {
+						t.Fatal("that is an answer")
+					}
+					if all := got.Failure.Text + got.Failure.Detail; strings.Contains(all, "CANARY") || strings.Contains(all, "s3cret") {
+						t.Errorf("shown: %s", all)
+					}
+					if !strings.Contains(got.Failure.Detail, "what came back repeats a secret of the question and is not shown") {
+						t.Errorf("the detail is %q", got.Failure.Detail)
+					}
+				})
+			}
+		})
 	}
 }

@@ -30,6 +30,8 @@ type question struct {
 	// late is what a missed deadline is called: only a Timeout says something
 	// about the endpoint.
 	late chain.Cause
+	// given takes what the question is authorized with; nil where it is not.
+	given *secrets
 }
 
 // left is how many milliseconds an answer may still take: one at least, since

@@ -68,6 +68,10 @@ type Webhook struct {
 	closed  atomic.Bool
 	// refused is called where the endpoint does not take the credential.
 	refused func()
+	// authorized says that questions carry a credential, and hidden is what
+	// the operator's headers have in them.
+	authorized bool
+	hidden     *secrets
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -98,16 +102,20 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
+	hidden := secretsOf(headers)
 	setFixed(headers, o.UserAgent)
 	if u.Scheme == "http" && o.Proxy == nil {
-		return newWebhook(o, u, newPlainSender(o, u, headers)), nil
+		return newWebhook(o, u, newPlainSender(o, u, headers), hidden), nil
 	}
-	return newWebhook(o, u, newHTTPSender(o, u, headers, security)), nil
+	return newWebhook(o, u, newHTTPSender(o, u, headers, security), hidden), nil
 }
 
 // newWebhook puts breaker and limit in front of a sender.
-func newWebhook(o WebhookOptions, u *url.URL, s sender) *Webhook {
-	w := &Webhook{where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, refused: func() {}}
+func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
+	w := &Webhook{
+		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, refused: func() {},
+		authorized: o.Authorizer != nil, hidden: hidden,
+	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
 	}
@@ -145,14 +153,37 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	}
 	defer w.calls.leave()
 
-	r, failed := w.sender.send(ctx, question{
+	q := question{
 		body: call.Request.JSON(),
 		// The prefix is that of Standard Webhooks; what follows is random.
 		id:          "msg_" + rand.Text(),
 		traceparent: traceparent(ctx),
 		deadline:    call.Deadline,
 		late:        call.Late,
-	})
+	}
+	if w.authorized {
+		q.given = &secrets{}
+	}
+	r, failed := w.sender.send(ctx, q)
+	answer := w.answer(ctx, call, r, failed)
+	if answer.Failure != nil && w.repeats(q, r, failed) {
+		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
+	}
+	return answer
+}
+
+// repeats says that what came back has a secret of the question in it. All of
+// it is looked at, since a detail may end in the midst of one.
+func (w *Webhook) repeats(q question, r reply, failed *sendFailure) bool {
+	said := strings.Join([]string{r.location, r.encoding, string(r.body)}, "\n")
+	if failed != nil {
+		said = failed.err.Error()
+	}
+	return w.hidden.in(said) || q.given.in(said)
+}
+
+// answer is what came of a question.
+func (w *Webhook) answer(ctx context.Context, call chain.Call, r reply, failed *sendFailure) chain.Answer {
 	switch {
 	case ctx.Err() != nil:
 		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where), 0

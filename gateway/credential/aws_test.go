@@ -1,6 +1,8 @@
 package credential
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -18,6 +20,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/hookgate/hookgate/gateway/credential/credentialtest"
 )
 
 // awsNowhere takes from the SDK all it could find on this machine.
@@ -45,15 +49,15 @@ func newAWS(t *testing.T) *AWS {
 	return a
 }
 
-func awsKeys(t *testing.T, token string) sigV4Verifier {
+func awsKeys(t *testing.T, token string) credentialtest.SigV4Verifier {
 	t.Helper()
 	awsNowhere(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 	t.Setenv("AWS_SESSION_TOKEN", token)
-	return sigV4Verifier{
-		accessKey: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", sessionToken: token,
-		region: "eu-central-1", service: "lambda", now: time.Now,
+	return credentialtest.SigV4Verifier{
+		AccessKey: "AKIDEXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", SessionToken: token,
+		Region: "eu-central-1", Service: "lambda", Now: time.Now,
 	}
 }
 
@@ -64,7 +68,7 @@ func TestA6_WhatIsSentOverHTTPIsWhatWasSigned(t *testing.T) {
 			verdicts := make(chan error, 2)
 			endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
-				verdicts <- errors.Join(err, v.verify(r, body))
+				verdicts <- errors.Join(err, v.Verify(r, body))
 			}))
 			defer endpoint.Close()
 			a := newAWS(t)
@@ -114,7 +118,7 @@ func TestA6_AnyRequestIsSignedAsItIsSent(t *testing.T) {
 			rt.Fatalf("the URL became %v, and was %v", r.URL, &sent)
 		}
 		received, got := asReceived(t, r)
-		if err := v.verify(received, got); err != nil {
+		if err := v.Verify(received, got); err != nil {
 			rt.Fatal(err)
 		}
 	})
@@ -137,7 +141,7 @@ func TestA6_WhatWasChangedOnTheWayIsNoticed(t *testing.T) {
 			}
 			change(r)
 			received, body := asReceived(t, r)
-			if err := v.verify(received, body); err == nil {
+			if err := v.Verify(received, body); err == nil {
 				t.Error("was accepted")
 			}
 		})
@@ -151,7 +155,7 @@ func TestA6_WhatWasChangedOnTheWayIsNoticed(t *testing.T) {
 			r.Header.Set(name, "rewritten")
 		}
 		received, body := asReceived(t, r)
-		if err := v.verify(received, body); err != nil {
+		if err := v.Verify(received, body); err != nil {
 			t.Error(err)
 		}
 	})
@@ -160,13 +164,13 @@ func TestA6_WhatWasChangedOnTheWayIsNoticed(t *testing.T) {
 func TestA6_AClockThatIsTenMinutesOffIsForTheEndpointToRefuse(t *testing.T) {
 	v := awsKeys(t, "")
 	for _, off := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
-		v.now = func() time.Time { return time.Now().Add(off) }
+		v.Now = func() time.Time { return time.Now().Add(off) }
 		r := hookRequest(t, "https://x.test/hook", "{}")
 		if err := newAWS(t).Authorize(t.Context(), r, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 		received, body := asReceived(t, r)
-		if err := v.verify(received, body); !errors.Is(err, errSkew) {
+		if err := v.Verify(received, body); !errors.Is(err, credentialtest.ErrSkew) {
 			t.Errorf("%v off: %v", off, err)
 		}
 	}
@@ -189,7 +193,7 @@ func TestA6_RequestsThatShareTheirHeadersAreSignedAtTheSameTime(t *testing.T) {
 				return
 			}
 			received, got := asReceived(t, r)
-			if err := v.verify(received, got); err != nil {
+			if err := v.Verify(received, got); err != nil {
 				t.Error(err)
 			}
 		})
@@ -221,7 +225,7 @@ func TestA2_KeysOfAPodIdentityAreFetchedOnceAndUsed(t *testing.T) {
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", agent.URL+"/v1/credentials")
 	t.Setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", file)
 	a := newAWS(t)
-	v := sigV4Verifier{accessKey: "ASIAPOD", secret: "secret", sessionToken: "session", region: "eu-central-1", service: "lambda", now: time.Now}
+	v := credentialtest.SigV4Verifier{AccessKey: "ASIAPOD", Secret: "secret", SessionToken: "session", Region: "eu-central-1", Service: "lambda", Now: time.Now}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -231,7 +235,7 @@ func TestA2_KeysOfAPodIdentityAreFetchedOnceAndUsed(t *testing.T) {
 				return
 			}
 			received, body := asReceived(t, r)
-			if err := v.verify(received, body); err != nil {
+			if err := v.Verify(received, body); err != nil {
 				t.Error(err)
 			}
 		})
@@ -270,9 +274,9 @@ func TestA2_KeysOfAServiceAccountAreTradedForItsToken(t *testing.T) {
 	if err := a.Authorize(t.Context(), r, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	v := sigV4Verifier{accessKey: "ASIAROLE", secret: "secret", sessionToken: "session", region: "eu-central-1", service: "lambda", now: time.Now}
+	v := credentialtest.SigV4Verifier{AccessKey: "ASIAROLE", Secret: "secret", SessionToken: "session", Region: "eu-central-1", Service: "lambda", Now: time.Now}
 	received, body := asReceived(t, r)
-	if err := v.verify(received, body); err != nil {
+	if err := v.Verify(received, body); err != nil {
 		t.Error(err)
 	}
 	if got, want := a.Health().ValidUntil, expires.Truncate(time.Second).Add(-leeway); !got.Equal(want) {
@@ -469,9 +473,9 @@ func TestA2_KeysOfAnInstanceAreFetchedFromItsMetadataService(t *testing.T) {
 	if err := newAWS(t).Authorize(t.Context(), r, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	v := sigV4Verifier{accessKey: "ASIAEC2", secret: "secret", sessionToken: "session", region: "eu-central-1", service: "lambda", now: time.Now}
+	v := credentialtest.SigV4Verifier{AccessKey: "ASIAEC2", Secret: "secret", SessionToken: "session", Region: "eu-central-1", Service: "lambda", Now: time.Now}
 	received, body := asReceived(t, r)
-	if err := v.verify(received, body); err != nil {
+	if err := v.Verify(received, body); err != nil {
 		t.Error(err)
 	}
 }
@@ -493,4 +497,22 @@ func TestA1_ACABundleOfAWSIsHeeded(t *testing.T) {
 	if got, err := authorized(t, newAWS(t)); err != nil || !strings.Contains(got, "Credential=ASIAPOD/") {
 		t.Errorf("authorized with %q: %v", got, err)
 	}
+}
+
+// asReceived is a request as the other end of a connection reads it.
+func asReceived(t *testing.T, r *http.Request) (*http.Request, []byte) {
+	t.Helper()
+	var wire bytes.Buffer
+	if err := r.Write(&wire); err != nil {
+		t.Fatal(err)
+	}
+	received, err := http.ReadRequest(bufio.NewReader(&wire))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(received.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return received, body
 }

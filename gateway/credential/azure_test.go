@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookgate/hookgate/gateway/credential/credentialtest"
 )
 
 // azureNowhere takes from the SDK all it could find on this machine.
@@ -43,7 +45,7 @@ func TestA1_AManagedIdentityGetsATokenOfItsPlatform(t *testing.T) {
 	for name, client := range map[string]string{"assigned by the system": "", "assigned by a user": "11111111-2222-3333-4444-555555555555"} {
 		t.Run(name, func(t *testing.T) {
 			azureNowhere(t)
-			issuer := newJWTIssuer(t, "entra-1")
+			issuer := credentialtest.NewJWTIssuer(t, "entra-1")
 			token, resource := newAzure(t, client)
 			platform := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 				q := r.URL.Query()
@@ -52,12 +54,12 @@ func TestA1_AManagedIdentityGetsATokenOfItsPlatform(t *testing.T) {
 				}
 				expires := time.Now().Add(24 * time.Hour).Unix()
 				answers(http.StatusOK, fmt.Sprintf(`{"access_token":%q,"expires_on":"%d","resource":%q,"token_type":"Bearer"}`,
-					issuer.sign(t, map[string]any{"aud": resource, "exp": expires}), expires, resource))(w, r)
+					issuer.Sign(t, map[string]any{"aud": resource, "exp": expires}), expires, resource))(w, r)
 			})
 			t.Setenv("IDENTITY_ENDPOINT", platform.URL+"/msi/token")
 			t.Setenv("IDENTITY_HEADER", "secret-of-the-platform")
 			for range 3 {
-				if _, err := verifyJWT(bearer(t, token), issuer.jwks(), resource, time.Now()); err != nil {
+				if _, err := credentialtest.VerifyJWT(bearer(t, token), issuer.JWKS(), resource, time.Now()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -74,7 +76,7 @@ func TestA1_AManagedIdentityGetsATokenOfItsPlatform(t *testing.T) {
 // entra answers as login.microsoftonline.com does.
 type entra struct {
 	t       *testing.T
-	issuer  jwtIssuer
+	issuer  credentialtest.JWTIssuer
 	subject string // the assertion that is accepted
 	scope   string
 	asked   []string
@@ -98,7 +100,7 @@ func (e *entra) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		answers(http.StatusOK, fmt.Sprintf(`{"token_type":"Bearer","expires_in":3599,"access_token":%q}`,
-			e.issuer.sign(e.t, map[string]any{"aud": strings.TrimSuffix(e.scope, defaultScope), "exp": time.Now().Add(time.Hour).Unix()})))(w, r)
+			e.issuer.Sign(e.t, map[string]any{"aud": strings.TrimSuffix(e.scope, defaultScope), "exp": time.Now().Add(time.Hour).Unix()})))(w, r)
 	default:
 		e.t.Errorf("asked for %s", r.URL)
 	}
@@ -120,10 +122,10 @@ func workload(t *testing.T, subject string) {
 func TestA1_AWorkloadIdentityTradesItsClustersTokenForOneOfEntra(t *testing.T) {
 	workload(t, "token-of-the-cluster")
 	token, resource := newAzure(t, "")
-	e := &entra{t: t, issuer: newJWTIssuer(t, "entra-1"), subject: "token-of-the-cluster", scope: resource + defaultScope}
+	e := &entra{t: t, issuer: credentialtest.NewJWTIssuer(t, "entra-1"), subject: "token-of-the-cluster", scope: resource + defaultScope}
 	over(token, e.ServeHTTP)
 	for range 3 {
-		if _, err := verifyJWT(bearer(t, token), e.issuer.jwks(), resource, time.Now()); err != nil {
+		if _, err := credentialtest.VerifyJWT(bearer(t, token), e.issuer.JWKS(), resource, time.Now()); err != nil {
 			t.Error(err)
 		}
 	}

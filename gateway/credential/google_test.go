@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hookgate/hookgate/gateway/credential/credentialtest"
 )
 
 const audience = "https://hook-abc123-ew.a.run.app"
@@ -42,7 +44,7 @@ func bearer(t *testing.T, a authorizer) string {
 }
 
 // metadataServer answers as the platform's does, and has it asked.
-func metadataServer(t *testing.T, issuer jwtIssuer, life time.Duration) *stub {
+func metadataServer(t *testing.T, issuer credentialtest.JWTIssuer, life time.Duration) *stub {
 	t.Helper()
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Metadata-Flavor") != "Google" || r.URL.Path != "/computeMetadata/v1/instance/service-accounts/default/identity" {
@@ -50,7 +52,7 @@ func metadataServer(t *testing.T, issuer jwtIssuer, life time.Duration) *stub {
 			return
 		}
 		w.Header().Set("Metadata-Flavor", "Google")
-		_, _ = io.WriteString(w, issuer.sign(t, map[string]any{
+		_, _ = io.WriteString(w, issuer.Sign(t, map[string]any{
 			"aud": r.URL.Query().Get("audience"), "iss": "https://accounts.google.com", "email": "gateway@project.iam.gserviceaccount.com",
 			"iat": time.Now().Unix(), "exp": time.Now().Add(life).Unix(),
 		})+"\n")
@@ -60,11 +62,11 @@ func metadataServer(t *testing.T, issuer jwtIssuer, life time.Duration) *stub {
 }
 
 func TestA1_AnIDTokenOfTheMetadataServerIsOneThatTheServiceAccepts(t *testing.T) {
-	issuer := newJWTIssuer(t, "key-1")
+	issuer := credentialtest.NewJWTIssuer(t, "key-1")
 	server := metadataServer(t, issuer, time.Hour)
 	google := newGoogle(t, "")
 	for range 3 {
-		claims, err := verifyJWT(bearer(t, google), issuer.jwks(), audience, time.Now())
+		claims, err := credentialtest.VerifyJWT(bearer(t, google), issuer.JWKS(), audience, time.Now())
 		if err != nil || claims["email"] != "gateway@project.iam.gserviceaccount.com" {
 			t.Errorf("claims %v: %v", claims, err)
 		}
@@ -78,9 +80,9 @@ func TestA1_AnIDTokenOfTheMetadataServerIsOneThatTheServiceAccepts(t *testing.T)
 
 	token := bearer(t, google)
 	for name, err := range map[string]error{
-		"another service":               errOf(verifyJWT(token, issuer.jwks(), "https://other.a.run.app", time.Now())),
-		"a clock that is an hour ahead": errOf(verifyJWT(token, issuer.jwks(), audience, time.Now().Add(time.Hour))),
-		"the keys of another issuer":    errOf(verifyJWT(token, newJWTIssuer(t, "key-1").jwks(), audience, time.Now())),
+		"another service":               errOf(credentialtest.VerifyJWT(token, issuer.JWKS(), "https://other.a.run.app", time.Now())),
+		"a clock that is an hour ahead": errOf(credentialtest.VerifyJWT(token, issuer.JWKS(), audience, time.Now().Add(time.Hour))),
+		"the keys of another issuer":    errOf(credentialtest.VerifyJWT(token, credentialtest.NewJWTIssuer(t, "key-1").JWKS(), audience, time.Now())),
 	} {
 		if err == nil {
 			t.Errorf("%s accepts it too", name)
@@ -91,14 +93,14 @@ func TestA1_AnIDTokenOfTheMetadataServerIsOneThatTheServiceAccepts(t *testing.T)
 func errOf(_ map[string]any, err error) error { return err }
 
 // serviceAccount writes a credentials file as Google's console does.
-func serviceAccount(t *testing.T, key jwtIssuer, tokenURI string, change func(map[string]any)) string {
+func serviceAccount(t *testing.T, key credentialtest.JWTIssuer, tokenURI string, change func(map[string]any)) string {
 	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(key.private)
+	der, err := x509.MarshalPKCS8PrivateKey(key.Private)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return jsonFile(t, map[string]any{
-		"type": "service_account", "client_email": "sa@project.iam.gserviceaccount.com", "private_key_id": key.id,
+		"type": "service_account", "client_email": "sa@project.iam.gserviceaccount.com", "private_key_id": key.ID,
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": tokenURI,
 	}, change)
 }
@@ -120,38 +122,38 @@ func jsonFile(t *testing.T, fields map[string]any, change func(map[string]any)) 
 }
 
 func TestA1_AServiceAccountTradesItsOwnSignatureForAnIDToken(t *testing.T) {
-	google, account := newJWTIssuer(t, "google-1"), newJWTIssuer(t, "account-1")
+	google, account := credentialtest.NewJWTIssuer(t, "google-1"), credentialtest.NewJWTIssuer(t, "account-1")
 	var tokenURI string
 	endpoint := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil || r.Form.Get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" {
 			t.Errorf("asked for %v: %v", r.Form, err)
 		}
-		claims, err := verifyJWT(r.Form.Get("assertion"), account.jwks(), tokenURI, time.Now())
+		claims, err := credentialtest.VerifyJWT(r.Form.Get("assertion"), account.JWKS(), tokenURI, time.Now())
 		if err != nil || claims["iss"] != "sa@project.iam.gserviceaccount.com" {
 			t.Errorf("assertion of %v: %v", claims, err)
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		answers(http.StatusOK, `{"id_token":"`+google.sign(t, map[string]any{
+		answers(http.StatusOK, `{"id_token":"`+google.Sign(t, map[string]any{
 			"aud": claims["target_audience"], "email": claims["iss"], "exp": time.Now().Add(time.Hour).Unix(),
 		})+`"}`)(w, r)
 	})
 	tokenURI = endpoint.URL + "/token"
-	claims, err := verifyJWT(bearer(t, newGoogle(t, serviceAccount(t, account, tokenURI, nil))), google.jwks(), audience, time.Now())
+	claims, err := credentialtest.VerifyJWT(bearer(t, newGoogle(t, serviceAccount(t, account, tokenURI, nil))), google.JWKS(), audience, time.Now())
 	if err != nil || claims["email"] != "sa@project.iam.gserviceaccount.com" {
 		t.Errorf("claims %v: %v", claims, err)
 	}
 }
 
 func TestA1_AServiceAccountWithoutATokenURIAsksGoogle(t *testing.T) {
-	google, account := newJWTIssuer(t, "google-1"), newJWTIssuer(t, "account-1")
+	google, account := credentialtest.NewJWTIssuer(t, "google-1"), credentialtest.NewJWTIssuer(t, "account-1")
 	token := newGoogle(t, serviceAccount(t, account, "", nil))
 	var asked string
 	over(token, func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.String()
-		answers(http.StatusOK, `{"id_token":"`+google.sign(t, map[string]any{"aud": audience, "exp": time.Now().Add(time.Hour).Unix()})+`"}`)(w, r)
+		answers(http.StatusOK, `{"id_token":"`+google.Sign(t, map[string]any{"aud": audience, "exp": time.Now().Add(time.Hour).Unix()})+`"}`)(w, r)
 	})
-	if _, err := verifyJWT(bearer(t, token), google.jwks(), audience, time.Now()); err != nil {
+	if _, err := credentialtest.VerifyJWT(bearer(t, token), google.JWKS(), audience, time.Now()); err != nil {
 		t.Error(err)
 	}
 	if asked != "https://oauth2.googleapis.com/token" {
@@ -176,7 +178,7 @@ func federation(t *testing.T, base string, change func(map[string]any)) string {
 }
 
 func TestA1_AFederatedWorkloadGetsAnIDTokenOfTheAccountItImpersonates(t *testing.T) {
-	google := newJWTIssuer(t, "google-1")
+	google := credentialtest.NewJWTIssuer(t, "google-1")
 	endpoint := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/sts":
@@ -192,24 +194,24 @@ func TestA1_AFederatedWorkloadGetsAnIDTokenOfTheAccountItImpersonates(t *testing
 			if err := json.NewDecoder(r.Body).Decode(&question); err != nil || !question.IncludeEmail || r.Header.Get("Authorization") != "Bearer federated" {
 				t.Errorf("asked for %+v with %v: %v", question, r.Header, err)
 			}
-			answers(http.StatusOK, `{"token":"`+google.sign(t, map[string]any{"aud": question.Audience, "exp": time.Now().Add(time.Hour).Unix()})+`"}`)(w, r)
+			answers(http.StatusOK, `{"token":"`+google.Sign(t, map[string]any{"aud": question.Audience, "exp": time.Now().Add(time.Hour).Unix()})+`"}`)(w, r)
 		default:
 			t.Errorf("asked for %s", r.URL.Path)
 		}
 	})
-	if _, err := verifyJWT(bearer(t, newGoogle(t, federation(t, endpoint.URL, nil))), google.jwks(), audience, time.Now()); err != nil {
+	if _, err := credentialtest.VerifyJWT(bearer(t, newGoogle(t, federation(t, endpoint.URL, nil))), google.JWKS(), audience, time.Now()); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestA2_AnIDTokenIsRenewedByTheTimeThatStandsInIt(t *testing.T) {
-	issuer := newJWTIssuer(t, "key-1")
+	issuer := credentialtest.NewJWTIssuer(t, "key-1")
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		token := newGoogle(t, "")
 		over(token, func(w http.ResponseWriter, _ *http.Request) {
 			asked++
-			_, _ = io.WriteString(w, issuer.sign(t, map[string]any{"aud": audience, "jti": asked, "exp": time.Now().Add(time.Hour).Unix()}))
+			_, _ = io.WriteString(w, issuer.Sign(t, map[string]any{"aud": audience, "jti": asked, "exp": time.Now().Add(time.Hour).Unix()}))
 		})
 		first := bearer(t, token)
 		at(54 * time.Minute)
@@ -230,7 +232,7 @@ func TestA2_AnIDTokenIsRenewedByTheTimeThatStandsInIt(t *testing.T) {
 func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 	payload := func(s string) string { return "canary." + base64.RawURLEncoding.EncodeToString([]byte(s)) + ".canary" }
 	const metadata = "GET http://WHERE/computeMetadata/v1/instance/service-accounts/default/identity: "
-	account := newJWTIssuer(t, "account-1")
+	account := credentialtest.NewJWTIssuer(t, "account-1")
 	for _, c := range []struct {
 		name   string
 		answer http.HandlerFunc
@@ -344,7 +346,7 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 }
 
 func TestA2_AMetadataServerThatComesUpLaterIsFound(t *testing.T) {
-	issuer := newJWTIssuer(t, "key-1")
+	issuer := credentialtest.NewJWTIssuer(t, "key-1")
 	synctest.Test(t, func(t *testing.T) {
 		up := false
 		token := newGoogle(t, "")
@@ -353,7 +355,7 @@ func TestA2_AMetadataServerThatComesUpLaterIsFound(t *testing.T) {
 				w.WriteHeader(http.StatusForbidden)
 				return
 			}
-			_, _ = io.WriteString(w, issuer.sign(t, map[string]any{"aud": audience, "exp": time.Now().Add(time.Hour).Unix()}))
+			_, _ = io.WriteString(w, issuer.Sign(t, map[string]any{"aud": audience, "exp": time.Now().Add(time.Hour).Unix()}))
 		})
 		if got, err := authorized(t, token); err == nil {
 			t.Errorf("authorized with %q", got)

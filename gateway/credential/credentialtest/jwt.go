@@ -1,4 +1,7 @@
-package credential
+// Package credentialtest has the other side of package credential, for tests:
+// what an endpoint does to find out whether a credential is good, written after
+// the descriptions of it and without any code of those who issue it.
+package credentialtest
 
 import (
 	"crypto"
@@ -15,47 +18,49 @@ import (
 	"time"
 )
 
-// jwtIssuer signs tokens as Google and Entra do, and publishes its keys.
-type jwtIssuer struct {
-	private *rsa.PrivateKey
-	id      string
+// JWTIssuer signs tokens as Google and Entra do, and publishes its keys.
+type JWTIssuer struct {
+	Private *rsa.PrivateKey
+	ID      string
 }
 
-func newJWTIssuer(t *testing.T, id string) jwtIssuer {
+// NewJWTIssuer returns one with a key of its own, of the given id.
+func NewJWTIssuer(t *testing.T, id string) JWTIssuer {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jwtIssuer{private: private, id: id}
+	return JWTIssuer{Private: private, ID: id}
 }
 
-// jwks is what an issuer publishes (RFC 7517).
-func (i jwtIssuer) jwks() string {
-	return fmt.Sprintf(`{"keys":[{"kty":"RSA","alg":"RS256","use":"sig","kid":%q,"n":%q,"e":%q}]}`, i.id,
-		base64.RawURLEncoding.EncodeToString(i.private.N.Bytes()),
-		base64.RawURLEncoding.EncodeToString(big.NewInt(int64(i.private.E)).Bytes()))
+// JWKS is what an issuer publishes (RFC 7517).
+func (i JWTIssuer) JWKS() string {
+	return fmt.Sprintf(`{"keys":[{"kty":"RSA","alg":"RS256","use":"sig","kid":%q,"n":%q,"e":%q}]}`, i.ID,
+		base64.RawURLEncoding.EncodeToString(i.Private.N.Bytes()),
+		base64.RawURLEncoding.EncodeToString(big.NewInt(int64(i.Private.E)).Bytes()))
 }
 
-func (i jwtIssuer) sign(t *testing.T, claims map[string]any) string {
+// Sign issues a token.
+func (i JWTIssuer) Sign(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	body, err := json.Marshal(claims)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT","kid":"`+i.id+`"}`)) + "." +
+	signed := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"RS256","typ":"JWT","kid":"`+i.ID+`"}`)) + "." +
 		base64.RawURLEncoding.EncodeToString(body)
 	digest := sha256.Sum256([]byte(signed))
-	signature, err := rsa.SignPKCS1v15(nil, i.private, crypto.SHA256, digest[:])
+	signature, err := rsa.SignPKCS1v15(nil, i.Private, crypto.SHA256, digest[:])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// verifyJWT is what a service does with a token (RFC 7515, 7519): it looks up
+// VerifyJWT is what a service does with a token (RFC 7515, 7519): it looks up
 // the key, checks the signature, and only then reads the claims.
-func verifyJWT(token, jwks, audience string, now time.Time) (map[string]any, error) {
+func VerifyJWT(token, jwks, audience string, now time.Time) (map[string]any, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return nil, errors.New("it does not have three parts")
