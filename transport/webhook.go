@@ -145,8 +145,6 @@ func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	return answer
 }
 
-// askWithinLimit returns the answer, and for how long the endpoint asked to be
-// left alone.
 func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.Answer, time.Duration) {
 	if !w.calls.enter() {
 		return w.calls.full(), 0
@@ -165,25 +163,26 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 		q.given = &secrets{}
 	}
 	r, failed := w.sender.send(ctx, q)
-	answer := w.answer(ctx, call, r, failed)
+	answer, pause := w.answer(ctx, call, r, failed)
 	if answer.Failure != nil && w.repeats(q, r, failed) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
 	}
-	return answer
+	return answer, pause
 }
 
 // repeats says that what came back has a secret of the question in it. All of
 // it is looked at, since a detail may end in the midst of one.
 func (w *Webhook) repeats(q question, r reply, failed *sendFailure) bool {
-	said := strings.Join([]string{r.location, r.encoding, string(r.body)}, "\n")
+	said := strings.Join([]string{r.location, r.encoding, r.retryAfter, string(r.body)}, "\n")
 	if failed != nil {
 		said = failed.err.Error()
 	}
 	return w.hidden.in(said) || q.given.in(said)
 }
 
-// answer is what came of a question.
-func (w *Webhook) answer(ctx context.Context, call chain.Call, r reply, failed *sendFailure) chain.Answer {
+// answer is what came of a question, and for how long the endpoint asked to be
+// left alone.
+func (w *Webhook) answer(ctx context.Context, call chain.Call, r reply, failed *sendFailure) (chain.Answer, time.Duration) {
 	switch {
 	case ctx.Err() != nil:
 		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where), 0
