@@ -161,7 +161,11 @@ func (c *Chain) report(req *Request, v *Verdict, began time.Time) {
 // applies reports whether participant i is asked at the event and tool of req
 // (C4).
 func (c *Chain) applies(i int, req *Request) bool {
-	return slices.Contains(c.participants[i].Events, req.event) && matchAny(c.tools[i], req.toolName)
+	if !slices.Contains(c.participants[i].Events, req.event) {
+		return false
+	}
+	// An alias only adds participants: no name of a tool can lead around one.
+	return matchAny(c.tools[i], req.toolName) || req.toolAlias != "" && matchAny(c.tools[i], req.toolAlias)
 }
 
 // fold is the state of one decision.

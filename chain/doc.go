@@ -12,9 +12,9 @@
 //     predecessors left it, and a later one can still deny it.
 //   - C3 A modify whose input is not a JSON object is a failure; the original
 //     input never runs in its place.
-//   - C4 Which participants apply is decided from event and tool name, which
-//     no answer can change. A participant's condition sees the call as it now
-//     stands.
+//   - C4 Which participants apply is decided from event and tool, which no
+//     answer can change. A tool with an alias is asked about under both names.
+//     A participant's condition sees the call as it now stands.
 //   - C5 The outcome names every hand that made it.
 //   - C6 A participant that failed is reported always, also where it may fail
 //     open. An interceptor never fails open.

@@ -354,6 +354,33 @@ func TestC4_WhoAppliesIsDecidedByEventAndTool(t *testing.T) {
 	}
 }
 
+func TestC4_AToolIsAskedAboutUnderItsNameAndItsAlias(t *testing.T) {
+	aliased := func(name, alias string) string {
+		return strings.Replace(preText, `"tool_name":"shell"`, `"tool_name":"`+name+`","tool_alias":"`+alias+`"`, 1)
+	}
+	for name, tc := range map[string]struct {
+		text string
+		want string
+	}{
+		"by its name":                {aliased("Bash", "x"), "denied by hook 'Bash': by name"},
+		"by its alias":               {aliased("Execute", "shell"), "denied by hook 'shell': by alias"},
+		"by both, in order":          {aliased("Bash", "shell"), "denied by hook 'Bash': by name"},
+		"by a glob":                  {aliased("@git/push", "mcp__git__push"), "denied by hook 'mcp': by glob"},
+		"an alias hides no name":     {aliased("Bash", "harmless"), "denied by hook 'Bash': by name"},
+		"an empty alias is none":     {aliased("harmless", ""), "denied: no participant of chain 'test' applies to tool 'harmless' at pre_tool_use"},
+		"an alias that nobody names": {aliased("harmless", "too"), "denied: no participant of chain 'test' applies to tool 'harmless' at pre_tool_use"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newChain(t, Options{Name: "test", Budget: time.Second, OnUncovered: DenyUncovered, Participants: []*Participant{
+				hook("Bash", deny("by name"), onTools("Bash")), hook("shell", deny("by alias"), onTools("shell")), hook("mcp", deny("by glob"), onTools("mcp__*")),
+			}})
+			if v := c.Decide(t.Context(), request(t, tc.text), 0); v.Outcome.Decision != Deny || v.Outcome.Reason != tc.want {
+				t.Errorf("outcome %+v, want a deny: %s", v.Outcome, tc.want)
+			}
+		})
+	}
+}
+
 func TestC4_AConditionSeesTheCallAsItNowStands(t *testing.T) {
 	rewritten := when(func(r *Request) bool { return strings.Contains(string(r.Input()), `"n":1`) })
 	c := chainOf(t, hook("m", modify(`{"n":1}`, "")), hook("guard", deny("saw it"), rewritten))

@@ -23,6 +23,7 @@ type Request struct {
 	agentID    string
 	toolCallID string
 	toolName   string
+	toolAlias  string
 	isError    bool
 
 	// Where in text the values stand that a rewrite replaces.
@@ -45,6 +46,7 @@ const (
 	fieldAgentID
 	fieldToolCallID
 	fieldToolName
+	fieldToolAlias
 	fieldInput
 	fieldOutput
 	fieldIsError
@@ -53,10 +55,13 @@ const (
 // ofResult reports whether only a request at post_tool_use has the field.
 func (f field) ofResult() bool { return f == fieldOutput || f == fieldIsError }
 
+// optional reports whether a request may be without the field.
+func (f field) optional() bool { return f == fieldToolAlias }
+
 // knownFields are the names of the fields, in the order of their bits.
-func knownFields() [9]string {
+func knownFields() [10]string {
 	return [...]string{
-		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "input", "output", "is_error",
+		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "tool_alias", "input", "output", "is_error",
 	}
 }
 
@@ -123,6 +128,8 @@ func (r *Request) take(f field, value json.RawMessage, at int) error {
 		if r.toolName == "" {
 			return errors.New("is empty: a call has a tool")
 		}
+	case fieldToolAlias:
+		return into(&r.toolAlias, value)
 	case fieldInput:
 		r.input = where
 	case fieldOutput:
@@ -158,7 +165,7 @@ func (r *Request) complete(seen field) error {
 		switch {
 		case present && result && r.event == PreToolUse:
 			return fmt.Errorf("field %q is present before the call, which has no result yet", name)
-		case !present && (!result || r.event == PostToolUse):
+		case !present && !f.optional() && (!result || r.event == PostToolUse):
 			return fmt.Errorf("field %q is missing", name)
 		}
 	}
@@ -191,6 +198,11 @@ func (r *Request) ToolCallID() string { return r.toolCallID }
 
 // ToolName names the tool.
 func (r *Request) ToolName() string { return r.toolName }
+
+// ToolAlias is another name of the tool, one that agents which call it
+// differently share; empty where there is none. A participant is asked where
+// its tools match either name (C4).
+func (r *Request) ToolAlias() string { return r.toolAlias }
 
 // Input is the JSON text of the tool's input, after every modify so far.
 func (r *Request) Input() json.RawMessage { return r.at(r.input) }

@@ -54,6 +54,8 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		"an event of no type":               {strings.Replace(preText, `"pre_tool_use"`, "null", 1), `field "event" at byte 25 is not a string`},
 		"a workspace of no type":            {strings.Replace(preText, `"/repo"`, "{}", 1), `field "workspace" at byte 52 is not a string`},
 		"a tool name of no type":            {strings.Replace(preText, `"shell"`, "7", 1), `field "tool_name" at byte 117 is not a string`},
+		"an alias of no type":               {envelope(`{}`, `"tool_alias":null,`), `field "tool_alias" at byte 127 is not a string`},
+		"a case variant of the alias":       {envelope(`{}`, `"Tool_Alias":"x",`), `field "Tool_Alias" before byte 127 differs from "tool_alias" only by case: two readers would read two meanings`},
 		"no tool":                           {strings.Replace(preText, `"shell"`, `""`, 1), `field "tool_name" at byte 117 is empty: a call has a tool`},
 		"no schema":                         {without("hook_schema"), `field "hook_schema" is missing`},
 		"no event":                          {without("event"), `field "event" is missing`},

@@ -34,36 +34,47 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	defer g.callers.release(text)
-	// Only now: a body that comes slowly must not be decided by what was in
-	// force when it began.
+	verdict, refusal := g.decide(w, r, name, func() (*chain.Request, error) { return chain.ParseRequest(text) })
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	o := &verdict.Outcome
+	g.send(w, r, o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output))))
+}
+
+// decide puts what read reads to the chain of that name. It is called once the
+// body is there: one that comes slowly must not be decided by what was in force
+// when it began.
+func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, read func() (*chain.Request, error)) (*chain.Verdict, *problem) {
 	p := g.plans.enter()
 	if p == nil {
-		notReady().write(w)
-		return
+		return nil, notReady()
 	}
 	defer p.leave()
 	c := p.chain(name)
 	if c == nil {
-		(&problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}).write(w)
-		return
+		return nil, &problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}
 	}
-	request, err := chain.ParseRequest(text)
+	request, err := read()
 	if err != nil {
-		malformedRequest(err).write(w)
-		return
+		return nil, malformedRequest(err)
 	}
 	id, trace := identify(r)
+	w.Header()["X-Hookgate-Decision-Id"] = []string{id}
 	verdict := c.Decide(transport.WithTraceparent(r.Context(), trace), request, wanted(r))
 	if verdict.Abandoned {
 		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
 	} else {
 		g.keep(r.Context(), newRecord(id, time.Now(), p.sum, name, request, verdict), verdict)
 	}
+	return verdict, nil
+}
+
+// send writes a decision.
+func (g *Gateway) send(w http.ResponseWriter, r *http.Request, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = g.jsonType
-	h["X-Hookgate-Decision-Id"] = []string{id}
-	o := &verdict.Outcome
-	body := o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output)))
 	if len(body) > lengthByItself {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	}

@@ -21,4 +21,6 @@
 //     path or an argument.
 //   - G9 A stop is announced before it happens: not ready first, then calls in
 //     flight end, then participants are released.
+//   - G10 A known agent is answered in its own dialect, with status 200 where it
+//     reads the body: whatever the gateway refuses is that agent's own deny.
 package gateway

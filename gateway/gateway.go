@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/hookgate/hookgate/gateway/client"
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/metrics"
 	"github.com/hookgate/hookgate/transport"
@@ -144,6 +145,7 @@ type Gateway struct {
 	scrapes http.Handler
 	history *history
 	plans   plans
+	clients map[string]*client.Client
 	// jsonType is the value of a header that every decision has.
 	jsonType []string
 
@@ -184,6 +186,7 @@ func New(options Options) (*Gateway, error) {
 		callers: &callers{
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
 		},
+		clients: clientsByName(),
 		waiting: map[*plan]struct{}{},
 	}
 	set, err := loadFiles(o)
@@ -199,7 +202,7 @@ func New(options Options) (*Gateway, error) {
 func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
-		Routes: routes(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
+		Routes: routes(), Clients: measuredClients(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
 		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight,
 	})
 }

@@ -21,26 +21,34 @@ type problem struct {
 }
 
 func (p *problem) write(w http.ResponseWriter) {
+	p.head(w)
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
-	if p.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
-	}
-	if p.closeConnection {
-		h.Set("Connection", "close")
-	}
 	body := append([]byte(`{"type":"about:blank","title":`), chain.AppendString(nil, p.title)...)
 	body = append(body, `,"status":`...)
 	body = strconv.AppendInt(body, int64(p.status), 10)
 	body = append(body, `,"detail":`...)
 	body = chain.AppendString(body, p.detail)
 	body = append(body, `,"decision":"deny","reason":`...)
-	body = chain.AppendString(body, "the gateway refused the request: "+p.detail)
+	body = chain.AppendString(body, p.reason())
 	body = append(body, '}')
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.status)
 	_, _ = w.Write(body) // a caller that is gone cannot be told
 }
+
+// head sets the headers that a problem has in whichever form it is written.
+func (p *problem) head(w http.ResponseWriter) {
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	if p.closeConnection {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// reason is the problem as the reason of a deny.
+func (p *problem) reason() string { return "the gateway refused the request: " + p.detail }
 
 func malformedRequest(err error) *problem {
 	return &problem{status: http.StatusBadRequest, title: "Not a hook request", detail: "the body is not a hook request: " + err.Error()}

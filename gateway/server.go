@@ -55,7 +55,7 @@ const (
 func routes() []metrics.Route {
 	deciding := []int{200, 400, 403, 404, 405, 408, 413, 415, statusHungUp, 500, 503}
 	reading := []int{200, 403, 405, 500, 503}
-	return []metrics.Route{
+	all := []metrics.Route{
 		{Pattern: routeDecide, Codes: deciding},
 		{Pattern: routeDecideChain, Codes: deciding},
 		{Pattern: routeTurns, Codes: deciding},
@@ -63,6 +63,10 @@ func routes() []metrics.Route {
 		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
 		{Pattern: routeOpenAPI, Codes: reading},
 	}
+	for _, route := range clientRoutes() {
+		all = append(all, metrics.Route{Pattern: route, Codes: clientCodes()})
+	}
+	return all
 }
 
 // mainHandler serves callers.
@@ -71,6 +75,9 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Use(g.answered, g.admitted)
 	r.Post(routeDecide, g.decideOperator)
 	r.Post(routeDecideChain, g.decideChain)
+	for _, route := range clientRoutes() {
+		r.Post(route, g.serveClient)
+	}
 	r.Post(routeTurns, g.serveTurn)
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
@@ -177,16 +184,16 @@ func (g *Gateway) answered(next http.Handler) http.Handler {
 
 // settle is deferred by answered.
 func (g *Gateway) settle(seen *recorder, r *http.Request, began time.Time) {
-	fault := recover()
+	fault, whole := recover(), false
 	if fault != nil {
 		g.log.LogAttrs(r.Context(), slog.LevelError, "a handler panicked",
 			slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
-		if seen.status == 0 {
-			internalProblem().write(seen)
+		if whole = seen.status == 0; whole {
+			g.turnAway(seen, r, internalProblem())
 		}
 	}
 	g.metrics.Request(patternOf(r), seen.code(), time.Since(began))
-	if fault != nil && seen.status != http.StatusInternalServerError {
+	if fault != nil && !whole {
 		panic(http.ErrAbortHandler) // part of another answer was sent: cut it, so that it cannot be read as one
 	}
 }
@@ -246,15 +253,15 @@ func (r *recorder) code() int {
 func (g *Gateway) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refusal := g.callers.check(r); refusal != nil {
-			refusal.write(w)
+			g.turnAway(w, r, refusal)
 			return
 		}
 		if g.flying.Add(1) > int64(g.options.MaxInFlight) {
 			g.flying.Add(-1)
-			(&problem{
+			g.turnAway(w, r, &problem{
 				status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, closeConnection: true,
 				detail: fmt.Sprintf("%d requests are in flight, which is the limit (HOOKGATE_MAX_IN_FLIGHT)", g.options.MaxInFlight),
-			}).write(w)
+			})
 			return
 		}
 		defer g.flying.Add(-1)

@@ -8,7 +8,7 @@ import (
 type collector struct{ *Metrics }
 
 func (c collector) own() []prometheus.Collector {
-	return []prometheus.Collector{c.requests.total, c.requests.duration, c.requests.inFlight, c.requests.limit, c.build, c.reloads, c.good}
+	return []prometheus.Collector{c.requests.total, c.requests.duration, c.requests.inFlight, c.requests.limit, c.clients.degradations, c.clients.refusals, c.build, c.reloads, c.good}
 }
 
 // Describe implements [prometheus.Collector].

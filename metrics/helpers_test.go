@@ -69,7 +69,8 @@ func newMetrics(t tester) (*metrics.Metrics, *prometheus.Registry) {
 	m, err := metrics.New(metrics.Options{
 		Registerer: registry, MaxTimeout: 10 * time.Minute, MaxBudget: time.Hour, MaxTurn: time.Hour, InFlight: nobody, MaxInFlight: 100,
 		Version: "1.2.3", Revision: "abcdef", GoVersion: "go1.26",
-		Routes: []metrics.Route{{Pattern: "/v1/decide", Codes: []int{200, 400}}},
+		Routes:  []metrics.Route{{Pattern: "/v1/decide", Codes: []int{200, 400}}},
+		Clients: []metrics.Client{{Name: "gemini-cli", Degradations: []chain.Decision{chain.Modify}, Refusals: []int{400}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +164,17 @@ func request(t tester, event chain.Event, tool string) *chain.Request {
 		text += `,"output":"","is_error":false`
 	}
 	req, err := chain.ParseRequest([]byte(text + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+// aliased is a call to a tool with another name.
+func aliased(t tester, tool, alias string) *chain.Request {
+	t.Helper()
+	req, err := chain.ParseRequest(fmt.Appendf(nil,
+		`{"hook_schema":1,"event":"pre_tool_use","workspace":"/w","agent_id":"a","tool_call_id":"c","tool_name":%q,"tool_alias":%q,"input":{}}`, tool, alias))
 	if err != nil {
 		t.Fatal(err)
 	}

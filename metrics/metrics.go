@@ -20,6 +20,8 @@ type Options struct {
 	// Routes are the routes of the HTTP API. Requests to any other are
 	// labelled "other"; it may be listed, for its codes.
 	Routes []Route
+	// Clients are the agents whose own dialect the gateway speaks.
+	Clients []Client
 	// MaxTimeout and MaxBudget are the longest that configuration allows one
 	// participant and one chain to take.
 	MaxTimeout, MaxBudget time.Duration
@@ -55,6 +57,11 @@ func (o *Options) check() error {
 			errs = append(errs, fmt.Errorf("metrics: %w", err))
 		}
 	}
+	for i := range o.Clients {
+		if err := o.Clients[i].check(); err != nil {
+			errs = append(errs, fmt.Errorf("metrics: %w", err))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -64,6 +71,7 @@ type Metrics struct {
 	shapes   *shapes
 	active   atomic.Pointer[active] // nil before the first configuration
 	requests *requests
+	clients  *clients
 
 	build             prometheus.Gauge
 	reloads           *prometheus.CounterVec
@@ -80,6 +88,7 @@ func New(o Options) (*Metrics, error) {
 	m := &Metrics{
 		shapes:   newShapes(o.MaxBudget, o.MaxTimeout, o.MaxTurn),
 		requests: newRequests(&o),
+		clients:  newClients(&o),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "build_info",
 			Help: "Which build this is; always 1.",

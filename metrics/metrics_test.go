@@ -41,6 +41,8 @@ var published = map[string]string{
 	"hookgate_shadow_flips_total":                           "from hook to",
 	"hookgate_http_requests_total":                          "code route",
 	"hookgate_http_request_duration_seconds":                "code route",
+	"hookgate_client_degradations_total":                    "client outcome",
+	"hookgate_client_refusals_total":                        "client status",
 	"hookgate_http_requests_in_flight":                      "",
 	"hookgate_http_requests_in_flight_limit":                "",
 	"hookgate_hook_timeout_seconds":                         "hook",
@@ -243,6 +245,24 @@ func TestM1_AToolThatIsNamedOtherSharesTheLabel(t *testing.T) {
 	})
 }
 
+func TestM1_AToolIsLabelledByWhicheverOfItsNamesIsNamed(t *testing.T) {
+	_, registry, c := configured(t, tenant(
+		with(program("by name"), func(p *metrics.Participant) { p.Tools = []string{"Bash"} }),
+		with(program("by alias"), func(p *metrics.Participant) { p.Tools = []string{"shell", "mcp__*"} }),
+	))
+	seen := c.Chains[0].Chain
+	seen.Decided(aliased(t, "Execute", "shell"), denial(chain.NoCause, "by alias"))
+	seen.Decided(aliased(t, "@git/push", "mcp__git__push"), denial(chain.NoCause, "by alias"))
+	seen.Decided(aliased(t, "Bash", "shell"), denial(chain.NoCause, "by name"))
+	seen.Decided(aliased(t, "Bash", "shell"), denial(chain.NoCause, "by alias"))
+	counted(t, registry, "hookgate_decisions_total", map[string]float64{
+		"none acme deny pre_tool_use shell": 1, "none acme deny pre_tool_use mcp__*": 1, "none acme deny pre_tool_use Bash": 2,
+	})
+	counted(t, registry, "hookgate_denials_total", map[string]float64{
+		"acme pre_tool_use by alias shell decision": 2, "acme pre_tool_use by alias mcp__* decision": 1, "acme pre_tool_use by name Bash decision": 1,
+	})
+}
+
 func TestM1_BytesThatAreNoTextTakeDownNothing(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(metrics.Options{
@@ -298,6 +318,29 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	want := map[string]float64{"200 /v1/decide": 2, "503 /v1/decide": 1, "other /v1/decide": 2, "404 other": 2}
 	counted(t, registry, "hookgate_http_requests_total", want)
 	counted(t, registry, "hookgate_http_request_duration_seconds", want)
+}
+
+func TestWhatClientsCannotBeToldIsCountedFromZero(t *testing.T) {
+	m, registry := newMetrics(t)
+	sameSeries(t, registry, "hookgate_client_degradations_total", []string{"gemini-cli modify"})
+	sameSeries(t, registry, "hookgate_client_refusals_total", []string{"gemini-cli 400"})
+	m.ClientDegraded("gemini-cli", chain.Modify)
+	m.ClientRefused("gemini-cli", 400)
+	m.ClientRefused("gemini-cli", 503) // not foreseen
+	counted(t, registry, "hookgate_client_degradations_total", map[string]float64{"gemini-cli modify": 1})
+	counted(t, registry, "hookgate_client_refusals_total", map[string]float64{"gemini-cli 400": 1, "gemini-cli 503": 1})
+}
+
+func TestClientsThatCannotBeLabelledAreRefused(t *testing.T) {
+	for _, c := range []metrics.Client{{}, {Name: "c", Refusals: []int{0}}} {
+		_, err := metrics.New(metrics.Options{
+			Registerer: prometheus.NewPedanticRegistry(), MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
+			InFlight: nobody, MaxInFlight: 1, Clients: []metrics.Client{c},
+		})
+		if err == nil {
+			t.Errorf("%+v was taken", c)
+		}
+	}
 }
 
 func TestRequestsInFlightAreCountedWhenSomebodyLooks(t *testing.T) {

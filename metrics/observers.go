@@ -70,13 +70,16 @@ var _ chain.Observer = (*ChainObserver)(nil)
 // Decided counts a verdict.
 func (o *ChainObserver) Decided(req *chain.Request, verdict *chain.Verdict) {
 	event := eventColumn(req.Event())
-	tool := o.tools.find(req.ToolName())
+	tool := o.tools.find(req.ToolName(), req.ToolAlias())
 	o.durations[event].Observe(verdict.Took.Seconds())
 	o.decisions[event][tool].inc(outcomeColumn(verdict.Outcome.Decision, verdict.Cause))
 	if verdict.By == nil {
 		return
 	}
 	if rows, ok := o.denials[verdict.By.Name]; ok {
+		if rows[tool] == nil { // the one who denied names the tool by its alias alone
+			tool = o.tools.find(req.ToolAlias())
+		}
 		rows[tool].inc(denialColumn(req.Event(), verdict.Cause))
 	}
 }

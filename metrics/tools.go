@@ -52,14 +52,19 @@ func (t *tools) addGlob(text string) {
 	}
 }
 
-// find returns the index of the label that stands for a tool.
-func (t *tools) find(name string) int {
-	if i, ok := t.exact[name]; ok {
-		return i
+// find returns the index of the label that stands for a tool, by the first of
+// its names that configuration has, exactly or in a glob.
+func (t *tools) find(names ...string) int {
+	for _, name := range names {
+		if i, ok := t.exact[name]; ok {
+			return i
+		}
 	}
-	for i, g := range t.globs {
-		if g.match(name) {
-			return t.firstGlob + i
+	for _, name := range names {
+		for i, g := range t.globs {
+			if g.match(name) {
+				return t.firstGlob + i
+			}
 		}
 	}
 	return len(t.labels) - 1 // otherTool: where that is missing, a glob matches everything

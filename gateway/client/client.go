@@ -51,6 +51,27 @@ func (c *Client) Events() []string {
 	return names
 }
 
+// Degradations are the decisions that the client cannot always be told: what
+// [Answer.Degraded] can be.
+func (c *Client) Degradations() []chain.Decision {
+	var all []chain.Decision
+	add := func(d chain.Decision, yes bool) {
+		if yes && !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	for i := range c.events {
+		e := &c.events[i]
+		add(chain.Deny, e.shows)
+		if e.at == chain.PreToolUse {
+			add(chain.Modify, e.modify == "" || e.merges)
+		} else {
+			add(chain.Replace, e.replace == "" || e.stop != "")
+		}
+	}
+	return all
+}
+
 // event is one event of a client that is about a tool call.
 type event struct {
 	name string

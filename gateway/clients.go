@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/client"
+	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/metrics"
+)
+
+// The routes of known agents. Their events are in the body or, where the agent
+// does not say them, in the path.
+const (
+	routeClient           = "/v1/clients/{client}"
+	routeClientEvent      = "/v1/clients/{client}/{event}"
+	routeChainClient      = "/v1/chains/{chain}/clients/{client}"
+	routeChainClientEvent = "/v1/chains/{chain}/clients/{client}/{event}"
+)
+
+func clientRoutes() []string {
+	return []string{routeClient, routeClientEvent, routeChainClient, routeChainClientEvent}
+}
+
+// clientCodes are the statuses of those routes: an agent is answered with 200
+// whatever happens, but for one that reads the status alone, and one that
+// nobody knows is refused in any way that there is.
+func clientCodes() []int { return []int{200, 403, 404, 405, statusHungUp, 500, 503} }
+
+// refusedCodes are the statuses under which a request of a known agent can be
+// refused.
+func refusedCodes() []int { return []int{400, 403, 404, 408, 413, 415, 500, 503} }
+
+// clientsByName returns every known agent.
+func clientsByName() map[string]*client.Client {
+	byName := map[string]*client.Client{}
+	for _, c := range client.All() {
+		byName[c.Name()] = c
+	}
+	return byName
+}
+
+// measuredClients describes the known agents to the metrics.
+func measuredClients() []metrics.Client {
+	var all []metrics.Client
+	for _, c := range client.All() {
+		all = append(all, metrics.Client{Name: c.Name(), Degradations: c.Degradations(), Refusals: refusedCodes()})
+	}
+	return all
+}
+
+// clientOf returns the known agent that a request is of, and the event that its
+// path says; nil where it is of none. It works before the request was routed.
+func (g *Gateway) clientOf(r *http.Request) (*client.Client, string) {
+	if r.Method != http.MethodPost {
+		return nil, ""
+	}
+	met := chi.NewRouteContext()
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	if !slices.Contains(clientRoutes(), chi.RouteContext(r.Context()).Routes.Find(met, r.Method, path)) {
+		return nil, ""
+	}
+	return g.clients[met.URLParam("client")], met.URLParam("event")
+}
+
+// turnAway answers a request that no chain decides: a known agent in its own
+// dialect, anybody else with the problem.
+func (g *Gateway) turnAway(w http.ResponseWriter, r *http.Request, p *problem) {
+	c, event := g.clientOf(r)
+	if c == nil {
+		p.write(w)
+		return
+	}
+	g.refuseClient(w, r, c, event, nil, p)
+}
+
+// refuseClient is the strongest deny of an agent in place of a problem. body is
+// what it sent, as far as it is known.
+func (g *Gateway) refuseClient(w http.ResponseWriter, r *http.Request, c *client.Client, event string, body []byte, p *problem) {
+	p.head(w)
+	g.metrics.ClientRefused(c.Name(), p.status)
+	g.tell(w, r, c, c.Refuse(event, body, p.reason()))
+}
+
+// tell writes an agent's answer. A command that asks for an agent reads from the
+// header what it was told.
+func (g *Gateway) tell(w http.ResponseWriter, r *http.Request, c *client.Client, a client.Answer) {
+	if a.Degraded != chain.Undecided {
+		g.metrics.ClientDegraded(c.Name(), a.Degraded)
+	}
+	h := w.Header()
+	h["Content-Type"] = g.jsonType
+	h["X-Hookgate-Decision"] = []string{a.Decision.String()}
+	if a.Status != http.StatusOK {
+		w.WriteHeader(a.Status)
+	}
+	g.send(w, r, a.Body)
+}
+
+// serveClient serves the hooks of known agents.
+func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
+	c := g.clients[chi.URLParam(r, "client")]
+	if c == nil {
+		(&problem{
+			status: http.StatusNotFound, title: "Unknown client",
+			detail: fmt.Sprintf("there is no client %.60q: known are %s", chi.URLParam(r, "client"), strings.Join(clientNames(), ", ")),
+		}).write(w)
+		return
+	}
+	event := chi.URLParam(r, "event")
+	text, refusal := g.callers.body(r)
+	if refusal != nil {
+		g.refuseClient(w, r, c, event, nil, refusal)
+		return
+	}
+	defer g.callers.release(text)
+	a, refusal := g.answerClient(w, r, c, event, text)
+	if refusal != nil {
+		g.refuseClient(w, r, c, event, text, refusal)
+		return
+	}
+	g.tell(w, r, c, a)
+}
+
+// answerClient asks a chain what an agent asks.
+func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client.Client, event string, text []byte) (client.Answer, *problem) {
+	explicit, err := explicitAllow(r.URL)
+	if err != nil {
+		return client.Answer{}, malformedRequest(err)
+	}
+	call, err := c.Read(event, text)
+	switch {
+	case err != nil:
+		return client.Answer{}, malformedRequest(fmt.Errorf("as %s sends it: %w", c.Title(), err))
+	case call.Passes():
+		return call.Pass(), nil
+	}
+	name := chi.URLParam(r, "chain")
+	if name == "" {
+		name = config.OperatorChain
+	}
+	verdict, refusal := g.decide(w, r, name, func() (*chain.Request, error) { return call.Request(), nil })
+	if refusal != nil {
+		return client.Answer{}, refusal
+	}
+	return call.Answer(verdict.Outcome, explicit), nil
+}
+
+// explicitAllow reads the parameter explicit_allow.
+func explicitAllow(u *url.URL) (bool, error) {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return false, fmt.Errorf("the query of the URL cannot be read: %w", err)
+	}
+	switch value := strings.Join(query["explicit_allow"], ","); value {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, fmt.Errorf("explicit_allow is %.40q: give true or false", value)
+	}
+}
+
+func clientNames() []string {
+	var names []string
+	for _, c := range client.All() {
+		names = append(names, c.Name())
+	}
+	return names
+}

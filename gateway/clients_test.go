@@ -1,0 +1,238 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/client"
+)
+
+// native is what a client's hook sent, and how it is posted.
+type native struct {
+	client *client.Client
+	name   string
+	path   string // of the route, with the event where the body does not say it
+	body   string
+}
+
+// natives are the fixtures of every client.
+func natives(t *testing.T) []native {
+	t.Helper()
+	var all []native
+	for _, c := range client.All() {
+		files, err := filepath.Glob(filepath.Join("client", "testdata", c.Name(), "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 {
+			t.Errorf("%s has no fixtures", c.Name())
+		}
+		for _, file := range files {
+			body, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimSuffix(filepath.Base(file), ".json")
+			path := "/clients/" + c.Name()
+			if _, event, ok := strings.Cut(name, "@"); ok {
+				path += "/" + event
+			}
+			all = append(all, native{c, c.Name() + "/" + name, path, string(body)})
+		}
+	}
+	return all
+}
+
+// call is the fixture as the client reads it.
+func (n native) call(t *testing.T) *client.Call {
+	t.Helper()
+	_, event, _ := strings.Cut(filepath.Base(n.name), "@")
+	call, err := n.client.Read(event, []byte(n.body))
+	if err != nil {
+		t.Fatalf("%s: %v", n.name, err)
+	}
+	return call
+}
+
+func (n native) refusal(body, reason string) client.Answer {
+	_, event, _ := strings.Cut(filepath.Base(n.name), "@")
+	return n.client.Refuse(event, []byte(body), reason)
+}
+
+// wantAnswer checks a whole answer to a client.
+func wantAnswer(t *testing.T, name string, got reply, want client.Answer) {
+	t.Helper()
+	if got.status != want.Status || got.header.Get("Content-Type") != "application/json" || got.header.Get("X-Hookgate-Decision") != want.Decision.String() {
+		t.Errorf("%s: status %d, headers %v", name, got.status, got.header)
+	}
+	if diff := cmp.Diff(string(want.Body), got.body); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// answering is an interceptor that says the same of every call.
+func answering(o chain.Outcome, err error) func(context.Context, *chain.Request) (chain.Outcome, error) {
+	return func(context.Context, *chain.Request) (chain.Outcome, error) { return o, err }
+}
+
+func TestG10_AClientIsAnsweredInItsOwnDialect(t *testing.T) {
+	denying := start(t, Options{ConfigFile: filepath.Join(files(t, map[string]string{"h.yaml": "schema: 1\nhooks: []\n"}), "h.yaml"), Interceptors: intercepting("no", answering(chain.Outcome{Decision: chain.Deny, Reason: "not here"}, nil))})
+	allowed := start(t, Options{ConfigFile: filepath.Join(files(t, map[string]string{"h.yaml": "schema: 1\nhooks: []\n"}), "h.yaml"), Interceptors: intercepting("yes", allowing)})
+	for _, n := range natives(t) {
+		call := n.call(t)
+		if call.Passes() {
+			continue
+		}
+		for _, prefix := range []string{"/v1", "/v1/chains/operator"} {
+			got := denying.do(http.MethodPost, denying.base+prefix+n.path, n.body)
+			wantAnswer(t, n.name+" denied", got, call.Answer(chain.Outcome{Decision: chain.Deny, Reason: "denied by interceptor 'no': not here"}, false))
+			if got.header.Get("X-Hookgate-Decision-Id") == "" {
+				t.Errorf("%s: the decision has no id", n.name)
+			}
+			wantAnswer(t, n.name+" allowed", allowed.do(http.MethodPost, allowed.base+prefix+n.path, n.body), call.Answer(chain.Outcome{Decision: chain.Allow}, false))
+			wantAnswer(t, n.name+" allowed explicitly", allowed.do(http.MethodPost, allowed.base+prefix+n.path+"?explicit_allow=true", n.body), call.Answer(chain.Outcome{Decision: chain.Allow}, true))
+		}
+	}
+}
+
+func TestG10_WhatTheGatewayRefusesAClientIsToldAsItsOwnDeny(t *testing.T) {
+	release := make(chan struct{})
+	asked := make(chan struct{}, 1)
+	busy := start(t, Options{MaxInFlight: 1, Interceptors: intercepting("slow", func(context.Context, *chain.Request) (chain.Outcome, error) {
+		asked <- struct{}{}
+		<-release
+		return chain.Outcome{Decision: chain.Allow}, nil
+	})})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		busy.ask("", preText)
+	}()
+	<-asked
+	small := start(t, Options{MaxRequestBytes: 64})
+	r := start(t, Options{})
+	seen := map[string]bool{}
+	for _, n := range natives(t) {
+		reason := func(detail string) string { return "the gateway refused the request: " + detail }
+		wantAnswer(t, n.name+" too large", small.do(http.MethodPost, small.base+"/v1"+n.path, n.body),
+			n.refusal("", reason("the body is over the limit of 64 bytes (HOOKGATE_MAX_REQUEST_BYTES)")))
+		wantAnswer(t, n.name+" shed", busy.do(http.MethodPost, busy.base+"/v1"+n.path, n.body),
+			n.refusal("", reason("1 requests are in flight, which is the limit (HOOKGATE_MAX_IN_FLIGHT)")))
+		if !n.call(t).Passes() {
+			wantAnswer(t, n.name+" of no chain", r.do(http.MethodPost, r.base+"/v1/chains/nowhere"+n.path, n.body),
+				n.refusal(n.body, reason("there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR")))
+		}
+		wantAnswer(t, n.name+" of another type", r.do(http.MethodPost, r.base+"/v1"+n.path, n.body, header("Content-Type", "text/plain")),
+			n.refusal("", reason(`the Content-Type is "text/plain": send application/json`)))
+		wantAnswer(t, n.name+" from a page", r.do(http.MethodPost, r.base+"/v1"+n.path, n.body, header("Origin", "https://evil.example")),
+			n.refusal("", reason(`a page of origin "https://evil.example" may not use the gateway`)))
+		wantAnswer(t, n.name+" asked to allow somehow", r.do(http.MethodPost, r.base+"/v1"+n.path+"?explicit_allow=yes", n.body),
+			n.refusal(n.body, reason(`the body is not a hook request: explicit_allow is "yes": give true or false`)))
+		if seen[n.path] {
+			continue
+		}
+		seen[n.path] = true
+		for name, body := range map[string]string{"nothing": "", "a list": "[]", "cut": `{"a":`, "twice": `{"a":1,"a":2}`, "an empty object": "{}"} {
+			got := r.do(http.MethodPost, r.base+"/v1"+n.path, body)
+			if got.status != n.refusal("", "x").Status || got.header.Get("X-Hookgate-Decision") != "deny" || !strings.Contains(got.body, "the gateway refused the request: the body is not a hook request: as ") {
+				t.Errorf("%s, body %s: %d %v %s", n.path, name, got.status, got.header, got.body)
+			}
+		}
+	}
+	close(release)
+	<-done
+}
+
+func TestG10_AFaultOfTheGatewayIsTheClientsOwnDeny(t *testing.T) {
+	r := start(t, Options{})
+	// The first thing that a decision touches is broken.
+	r.gateway.history.mu.Lock()
+	r.gateway.history.latest, r.gateway.history.next = []*record{nil}, 7
+	r.gateway.history.mu.Unlock()
+	for _, n := range natives(t) {
+		if n.call(t).Passes() {
+			continue
+		}
+		wantAnswer(t, n.name, r.do(http.MethodPost, r.base+"/v1"+n.path, n.body),
+			n.refusal("", "the gateway refused the request: the gateway met a fault of its own, which is in its log"))
+	}
+}
+
+func TestG10_AChainThatOutlastsItsBudgetIsTheClientsOwnDenyInTime(t *testing.T) {
+	until := make(chan struct{})
+	defer close(until)
+	h := newHookServer(t, waits(until))
+	entries := ""
+	for _, event := range chain.Events() {
+		for range 2 { // the second has no time of its own left
+			entries += fmt.Sprintf("  - {name: slow, url: %q, event: %s, timeout_ms: 40, on_failure: allow}\n", h.URL, event)
+		}
+	}
+	dir := files(t, map[string]string{"h.yaml": "schema: 1\nbudget_ms: 60\nhooks:\n" + entries})
+	r := start(t, Options{ConfigFile: filepath.Join(dir, "h.yaml")})
+	for _, n := range natives(t) {
+		if n.call(t).Passes() {
+			continue
+		}
+		began := time.Now()
+		got := r.do(http.MethodPost, r.base+"/v1"+n.path, n.body)
+		if got.header.Get("X-Hookgate-Decision") != "deny" || !strings.Contains(got.body, "could not answer within the chain's budget of 60 ms") || time.Since(began) > 4*time.Second {
+			t.Errorf("%s: %v after %v: %s", n.name, got.header, time.Since(began), got.body)
+		}
+	}
+}
+
+func TestG10_AClientThatNobodyKnowsIsRefused(t *testing.T) {
+	r := start(t, Options{})
+	for _, path := range []string{"/v1/clients/nobody", "/v1/clients/nobody/PreToolUse", "/v1/chains/operator/clients/nobody", "/v1/clients/Claude-Code"} {
+		got := r.do(http.MethodPost, r.base+path, preText)
+		if decision, reason := decisionIn(t, got.body); got.status != http.StatusNotFound || decision != "deny" || !strings.Contains(reason, "known are claude-code, ") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestG10_DegradationsAndRefusalsAreCountedFromZero(t *testing.T) {
+	r := start(t, Options{Interceptors: intercepting("narrow", answering(chain.Outcome{Decision: chain.Modify, Input: []byte(`{}`)}, nil))})
+	for _, c := range client.All() {
+		for _, d := range c.Degradations() {
+			r.wantMetric(`hookgate_client_degradations_total{client="`+c.Name()+`",outcome="`+d.String()+`"}`, "0")
+		}
+		for _, status := range []string{"400", "503"} {
+			r.wantMetric(`hookgate_client_refusals_total{client="`+c.Name()+`",status="`+status+`"}`, "0")
+		}
+	}
+	body := `{"hook_event_name":"BeforeTool","session_id":"s","cwd":"/w","tool_name":"x","tool_input":{"gone":1}}`
+	r.do(http.MethodPost, r.base+"/v1/clients/gemini-cli", body)
+	r.do(http.MethodPost, r.base+"/v1/clients/gemini-cli", "{}")
+	r.wantMetric(`hookgate_client_degradations_total{client="gemini-cli",outcome="modify"}`, "1")
+	r.wantMetric(`hookgate_client_refusals_total{client="gemini-cli",status="400"}`, "1")
+}
+
+func TestTheDescriptionNamesEveryClient(t *testing.T) {
+	d, err := theDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, _ := d.resolve(map[string]any{"$ref": "#/components/schemas/ClientName"}, "")
+	var described []string
+	for _, name := range schema["enum"].([]any) {
+		described = append(described, name.(string))
+	}
+	served := clientNames()
+	slices.Sort(described)
+	slices.Sort(served)
+	if diff := cmp.Diff(served, described); diff != "" {
+		t.Errorf("clients (-served +openapi.yaml):\n%s", diff)
+	}
+}

@@ -1,0 +1,94 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Client is a known agent whose own dialect the gateway speaks.
+type Client struct {
+	// Name labels its series.
+	Name string
+	// Degradations are the decisions that it cannot always be told.
+	Degradations []chain.Decision
+	// Refusals are the statuses under which requests of it can be refused; their
+	// series start at 0.
+	Refusals []int
+}
+
+func (c *Client) check() error {
+	if c.Name == "" {
+		return errors.New("a client has no name")
+	}
+	for _, status := range c.Refusals {
+		if !isStatus(status) {
+			return fmt.Errorf("client %q: %d is no HTTP status", c.Name, status)
+		}
+	}
+	return nil
+}
+
+// clients are the metrics of dialects. Which there are is known when the process
+// starts.
+type clients struct{ degradations, refusals clientCounter }
+
+// clientCounter counts by client and one more label.
+type clientCounter struct {
+	*prometheus.CounterVec
+	known map[[2]string]prometheus.Counter
+}
+
+func newClientCounter(name, help, label string) clientCounter {
+	return clientCounter{
+		CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + name, Help: help}, []string{"client", label}),
+		known:      map[[2]string]prometheus.Counter{},
+	}
+}
+
+// expect makes a series that starts at 0.
+func (c clientCounter) expect(client, value string) {
+	c.known[[2]string{client, value}] = c.WithLabelValues(clean(client), value)
+}
+
+func (c clientCounter) inc(client, value string) {
+	if series, ok := c.known[[2]string{client, value}]; ok {
+		series.Inc()
+		return
+	}
+	c.WithLabelValues(clean(client), value).Inc()
+}
+
+func newClients(o *Options) *clients {
+	c := &clients{
+		degradations: newClientCounter("client_degradations_total",
+			"Decisions that a client could not be told: modify and replace were denied instead, and of deny the client shows the result all the same.", "outcome"),
+		refusals: newClientCounter("client_refusals_total",
+			"Requests of clients that no chain decided, denied in their own dialect, by the status that any other caller would have been answered.", "status"),
+	}
+	for _, client := range o.Clients {
+		for _, d := range client.Degradations {
+			c.degradations.expect(client.Name, d.String())
+		}
+		for _, status := range client.Refusals {
+			c.refusals.expect(client.Name, strconv.Itoa(status))
+		}
+	}
+	return c
+}
+
+// ClientDegraded counts a decision that a client could not be told. The name
+// must be that of a client.
+func (m *Metrics) ClientDegraded(name string, d chain.Decision) {
+	m.clients.degradations.inc(name, d.String())
+}
+
+// ClientRefused counts a request of a client that no chain decided. The name
+// must be that of a client.
+func (m *Metrics) ClientRefused(name string, status int) {
+	m.clients.refusals.inc(name, strconv.Itoa(status))
+}
