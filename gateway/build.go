@@ -318,6 +318,12 @@ func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
 		}
 		o.Signer = s
 	}
+	if w.BindAnswers != config.Unbound {
+		var err error
+		if o.Answers, err = answerChecker(w); err != nil {
+			return nil, h.Mistake("bind_answers", err.Error())
+		}
+	}
 	return settled(h, "url")(transport.NewWebhook(o))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/credential"
@@ -47,6 +48,14 @@ func made[A transport.Authorizer](a A, err error) (transport.Authorizer, error) 
 // signer makes what signs the calls of an entry. The error reads on after the
 // key of the list.
 func signer(texts []string) (*signature.Signer, error) {
+	keys, err := signingKeys(texts)
+	if err != nil {
+		return nil, err
+	}
+	return signature.NewSigner(keys...)
+}
+
+func signingKeys(texts []string) ([]signature.Key, error) {
 	keys := make([]signature.Key, len(texts))
 	for i, text := range texts {
 		var err error
@@ -54,5 +63,26 @@ func signer(texts []string) (*signature.Signer, error) {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 	}
-	return signature.NewSigner(keys...)
+	return keys, nil
+}
+
+// answerChecker makes what tells the answers to calls of an entry from others.
+func answerChecker(w *config.Webhook) (transport.AnswerChecker, error) {
+	if w.BindAnswers == config.ByID {
+		return repeatedID{}, nil
+	}
+	shared := slices.DeleteFunc(slices.Clone(w.SigningKeys), func(key string) bool { return !config.IsSharedSecret(key) })
+	keys, err := signingKeys(shared)
+	if err != nil {
+		return nil, err
+	}
+	return signature.NewVerifier(signature.VerifierOptions{Keys: keys})
+}
+
+// repeatedID takes the answers that repeat the id of their call.
+type repeatedID struct{}
+
+// CheckBoundAnswer implements [transport.AnswerChecker].
+func (repeatedID) CheckBoundAnswer(answer []byte, id string, _ []byte) error {
+	return signature.CheckBoundAnswer(answer, id)
 }

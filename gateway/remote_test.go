@@ -235,3 +235,49 @@ func TestG3_AMistakeInACredentialIsOneOfItsEntryAndDoesNotQuoteIt(t *testing.T) 
 		}
 	}
 }
+
+func TestAnAnswerThatIsBoundIsTakenOnce(t *testing.T) {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	key, err := signature.ParseKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := signature.NewSigner(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for settings, bind := range map[string]func(id string, body []byte) ([]byte, error){
+		`bind_answers: true`: func(id string, _ []byte) ([]byte, error) {
+			return signature.BindAnswer([]byte(`{"decision":"allow"}`), id)
+		},
+		`bind_answers: signed, signing: {secret: ` + secret + `}`: func(id string, body []byte) ([]byte, error) {
+			return signer.BindAnswer([]byte(`{"decision":"allow"}`), id, body)
+		},
+	} {
+		t.Run(settings, func(t *testing.T) {
+			var first []byte // which a cache would keep
+			hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return // the caller hung up
+				}
+				if first == nil {
+					if first, err = bind(r.Header.Get("Webhook-Id"), body); err != nil {
+						t.Error(err)
+					}
+				}
+				_, _ = w.Write(first)
+			}))
+			t.Cleanup(hook.Close)
+			r, _ := remote(t, hook.URL, settings)
+			if decision, reason := r.decide("", preText); decision != "allow" {
+				t.Errorf("%s: %s", decision, reason)
+			}
+			const want = "hook 'h' could not answer and denies on failure: gave an answer that is not shown to be to this call: webhook_id: the answer is that of another question"
+			if decision, reason := r.decide("", preText); decision != "deny" || reason != want {
+				t.Errorf("%s: %s", decision, reason)
+			}
+			r.wantMetric(`hookgate_hook_failures_total{binding="webhook",cause="malformed",hook="h"}`, "1")
+		})
+	}
+}

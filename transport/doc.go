@@ -17,4 +17,6 @@
 //   - T7 Close releases what the binding holds and lets calls in flight end.
 //   - T8 A question that cannot be signed or authorized as its entry has it is
 //     not sent.
+//   - T9 Where answers have to show which question they are to, one that does
+//     not is a failure, never an allow.
 package transport

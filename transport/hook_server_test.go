@@ -49,7 +49,8 @@ type hookConn struct {
 	r      *bufio.Reader
 	hook   *hook
 	number int
-	body   []byte // of the request that next has read last
+	header http.Header // of the request that next has read last
+	body   []byte      // of the same
 }
 
 // listen starts a hook on the loopback that gives each connection to serve,
@@ -138,6 +139,7 @@ func (c *hookConn) next() bool {
 	if err != nil {
 		return false
 	}
+	c.header = req.Header
 	c.body, err = io.ReadAll(req.Body)
 	if err != nil {
 		return false

@@ -151,6 +151,9 @@ func (s *plainSender) headOf(q question) []byte {
 	if q.traceparent != "" {
 		head = appendHeader(head, headerTraceparent, q.traceparent)
 	}
+	for _, f := range q.more {
+		head = appendHeader(head, f.name, f.value)
+	}
 	head = appendHeader(head, "Content-Length", strconv.Itoa(len(q.body)))
 	return append(head, "\r\n"...)
 }

@@ -123,5 +123,8 @@ func headerOf(every http.Header, q question) http.Header {
 	if q.traceparent != "" {
 		h[headerTraceparent] = values[2:3:3]
 	}
+	for _, f := range q.more {
+		h[f.name] = []string{f.value}
+	}
 	return h
 }

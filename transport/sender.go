@@ -26,13 +26,18 @@ type question struct {
 	id string
 	// traceparent is empty where there is none.
 	traceparent string
-	deadline    time.Time
+	// more are headers of this question alone, by their canonical names.
+	more     []field
+	deadline time.Time
 	// late is what a missed deadline is called: only a Timeout says something
 	// about the endpoint.
 	late chain.Cause
 	// given takes what the question is authorized with; nil where it is not.
 	given *secrets
 }
+
+// field is a header of a question.
+type field struct{ name, value string }
 
 // left is how many milliseconds an answer may still take: one at least, since
 // an endpoint may read none as no limit.

@@ -42,6 +42,9 @@ type WebhookOptions struct {
 	// Authorizer gives every question its credential. Nil means that none is
 	// needed.
 	Authorizer Authorizer
+	// Answers are checked for being those to their questions. Nil means that
+	// they need not show it.
+	Answers AnswerChecker
 	// Observer is told of the breaker's transitions. May be nil.
 	Observer WebhookObserver
 }
@@ -72,6 +75,7 @@ type Webhook struct {
 	// the operator's headers have in them.
 	authorized bool
 	hidden     *secrets
+	answers    AnswerChecker
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -114,7 +118,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
 	w := &Webhook{
 		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden,
+		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
@@ -159,11 +163,14 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 		deadline:    call.Deadline,
 		late:        call.Late,
 	}
+	if w.answers != nil {
+		q.more = append(q.more, field{headerID, q.id}) // which a signature repeats
+	}
 	if w.authorized {
 		q.given = &secrets{}
 	}
 	r, failed := w.sender.send(ctx, q)
-	answer, pause := w.answer(ctx, call, r, failed)
+	answer, pause := w.answer(ctx, call, q, r, failed)
 	if answer.Failure != nil && w.repeats(q, r, failed) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
 	}
@@ -182,7 +189,7 @@ func (w *Webhook) repeats(q question, r reply, failed *sendFailure) bool {
 
 // answer is what came of a question, and for how long the endpoint asked to be
 // left alone.
-func (w *Webhook) answer(ctx context.Context, call chain.Call, r reply, failed *sendFailure) (chain.Answer, time.Duration) {
+func (w *Webhook) answer(ctx context.Context, call chain.Call, q question, r reply, failed *sendFailure) (chain.Answer, time.Duration) {
 	switch {
 	case ctx.Err() != nil:
 		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where), 0
@@ -194,7 +201,7 @@ func (w *Webhook) answer(ctx context.Context, call chain.Call, r reply, failed *
 	if pause := r.pauseAsked(w.breaker.options.MaxRetryAfter); pause > 0 {
 		return w.throttled(r, pause), pause
 	}
-	return w.judge(r, call.Request.Event()), 0
+	return bound(w.answers, w.judge(r, call.Request.Event()), r.body, q), 0
 }
 
 // throttled is the failure of an endpoint that asks to be left alone.

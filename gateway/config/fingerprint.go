@@ -49,6 +49,7 @@ func (w *Webhook) fingerprint(d digest) {
 		w.Auth.fingerprint(d)
 	}
 	d.texts(w.SigningKeys)
+	d.number(int(w.BindAnswers))
 	w.Breaker.fingerprint(d)
 	d.flag(w.TLS != nil)
 	if w.TLS != nil {

@@ -95,7 +95,7 @@ func entryKeys() []string {
 // ownedKeys are the keys that belong to some bindings only.
 func ownedKeys() []string {
 	return []string{
-		"env", "dir", "worker", "headers", "auth", "signing", "breaker", "tls", "proxy", "with", "max_in_flight", "max_response_bytes",
+		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "breaker", "tls", "proxy", "with", "max_in_flight", "max_response_bytes",
 	}
 }
 
@@ -107,7 +107,7 @@ func owners(key string) []string {
 	switch key {
 	case "env", "dir", "worker":
 		return []string{"command"}
-	case "headers", "auth", "signing", "breaker", "tls", "proxy":
+	case "headers", "auth", "signing", "bind_answers", "breaker", "tls", "proxy":
 		return []string{"url"}
 	case "with":
 		return []string{"use"}

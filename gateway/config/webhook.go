@@ -22,6 +22,8 @@ type Webhook struct {
 	// SigningKeys sign every call, each by itself, as texts of package
 	// signature; nil is no signature.
 	SigningKeys []string
+	// BindAnswers is how answers have to show which call they are to.
+	BindAnswers AnswerBinding
 	Breaker     Breaker
 	// TLS is nil where the entry says nothing of it.
 	TLS    *TLS
@@ -54,6 +56,11 @@ func (r *reading) webhook(o object) *Webhook {
 	}
 	if v, ok := o["signing"]; ok {
 		w.SigningKeys = r.signing(v)
+	}
+	if v, ok := o["bind_answers"]; ok {
+		_, signed := o["signing"]
+		unread := signed && w.SigningKeys == nil // which was said
+		w.BindAnswers = r.bindAnswers(v, unread || slices.ContainsFunc(w.SigningKeys, IsSharedSecret))
 	}
 	if v, ok := o["breaker"]; ok {
 		r.breaker(&w.Breaker, v)
