@@ -4,8 +4,8 @@
 # It listens on loopback unless told otherwise, which inside a container means
 # that only the container's own health check can reach it. To serve others:
 #
-#   HOOKGATE_ADDR=0.0.0.0:8080         callers are not authenticated yet, so
-#                                      the gateway refuses to start, unless
+#   HOOKGATE_ADDR=0.0.0.0:8080         the gateway refuses to start with it,
+#   HOOKGATE_CALLERS=/etc/…            unless this file names who may call, or
 #                                      HOOKGATE_ALLOW_ANONYMOUS=true says that
 #                                      something in front of it knows them
 #   HOOKGATE_ADMIN_ADDR=0.0.0.0:8081   for probes and scrapes from outside

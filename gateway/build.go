@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/access"
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/guard"
 	"github.com/hookgate/hookgate/metrics"
@@ -27,6 +28,8 @@ type builder struct {
 	kept map[identity]*live
 	// seats are the turns under way, by agent.
 	seats map[string]*seats
+	// before is the access of the plan before, nil where there is none.
+	before *access.Access
 	// dry makes nothing that starts a process by itself.
 	dry bool
 
@@ -55,8 +58,8 @@ func (b *builder) build() (*built, error) {
 		all = slices.Concat(all, own)
 		chains = append(chains, b.draft(name, slices.Concat(shared, own)))
 	}
-	agents := b.agents()
-	p, activate, err := b.assemble(chains, all, agents)
+	agents, who := b.agents(), b.access()
+	p, activate, err := b.assemble(chains, all, agents, who)
 	if err = errors.Join(append(b.mistakes, err)...); err != nil {
 		for _, l := range b.fresh {
 			l.binding.Close()
@@ -81,15 +84,15 @@ func (b *builder) draft(name string, members []*member) chainDraft {
 }
 
 // assemble gives everybody an observer and makes the chains.
-func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent) (*plan, func(), error) {
+func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, who *access.Access) (*plan, func(), error) {
 	if len(b.mistakes) > 0 {
 		return nil, nil, nil // they are reason enough
 	}
-	series, err := b.metrics.Configure(b.measured(drafts, all, agents))
+	series, err := b.metrics.Configure(b.measured(drafts, all, agents, who))
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &plan{sum: hex.EncodeToString(b.set.Sum[:]), chains: map[string]*chain.Chain{}, hooks: all, agents: map[string]*agent{}}
+	p := &plan{sum: hex.EncodeToString(b.set.Sum[:]), chains: map[string]*chain.Chain{}, hooks: all, agents: map[string]*agent{}, access: who}
 	var errs []error
 	for i, d := range drafts {
 		for n, m := range d.members {
@@ -106,6 +109,10 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent) 
 		}
 		p.chains[d.options.Name] = c
 	}
+	p.callers = map[*access.Caller]*metrics.CallerObserver{}
+	for i, c := range callersOf(who) {
+		p.callers[c] = series.Callers[i]
+	}
 	for i, a := range agents {
 		a.metrics, a.chain = series.Agents[i], p.chain(a.profile.Chain)
 		p.agents[a.profile.Name] = a
@@ -114,7 +121,7 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent) 
 }
 
 // measured describes the plan to the metrics.
-func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent) metrics.Config {
+func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent, who *access.Access) metrics.Config {
 	known := make(map[*member]*metrics.Participant, len(all))
 	for _, m := range all {
 		known[m] = m.measured()
@@ -129,6 +136,9 @@ func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent) 
 	}
 	for _, a := range agents {
 		c.Agents = append(c.Agents, metrics.Agent{Name: a.profile.Name, Permission: a.profile.Permission, InFlight: a.seats.taken})
+	}
+	for _, caller := range callersOf(who) {
+		c.Callers = append(c.Callers, metrics.Caller{Name: caller.Name(), InFlight: caller.InFlight})
 	}
 	return c
 }

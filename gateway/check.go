@@ -49,7 +49,11 @@ func Check(o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(o, prometheus.NewRegistry(), new(atomic.Int64))
+	shown, err := loadCertificate(o.TLSCertFile, o.TLSKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(o, prometheus.NewRegistry(), new(atomic.Int64), shown)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +76,9 @@ func reportOn(o Options, set *config.Set) *Report {
 	}
 	if o.AgentsDir != "" {
 		r.Files += fmt.Sprintf(" and %d agents of %s", len(set.Agents), o.AgentsDir)
+	}
+	if set.Callers != nil {
+		r.Files += fmt.Sprintf(" and %d callers of %s", len(set.Callers.Callers), o.CallersFile)
 	}
 	for _, name := range append([]string{config.OperatorChain}, slices.Sorted(maps.Keys(set.Chains))...) {
 		c, _ := set.Chain(name) // the names are the set's own

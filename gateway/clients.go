@@ -31,11 +31,11 @@ func clientRoutes() []string {
 // clientCodes are the statuses of those routes: an agent is answered with 200
 // whatever happens, but for one that reads the status alone, and one that
 // nobody knows is refused in any way that there is.
-func clientCodes() []int { return []int{200, 403, 404, 405, statusHungUp, 500, 503} }
+func clientCodes() []int { return []int{200, 401, 403, 404, 405, 429, statusHungUp, 500, 503} }
 
 // refusedCodes are the statuses under which a request of a known agent can be
 // refused.
-func refusedCodes() []int { return []int{400, 403, 404, 408, 413, 415, 500, 503} }
+func refusedCodes() []int { return []int{400, 401, 403, 404, 408, 413, 415, 429, 500, 503} }
 
 // clientsByName returns every known agent.
 func clientsByName() map[string]*client.Client {
@@ -117,6 +117,10 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	event := chi.URLParam(r, "event")
+	if refusal := g.reaches(r, chainOf(r)); refusal != nil {
+		g.refuseClient(w, r, c, event, nil, refusal)
+		return
+	}
 	text, refusal := g.callers.body(r)
 	if refusal != nil {
 		g.refuseClient(w, r, c, event, nil, refusal)
@@ -144,15 +148,17 @@ func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client
 	case call.Passes():
 		return call.Pass(), nil
 	}
-	name := chi.URLParam(r, "chain")
-	if name == "" {
-		name = config.OperatorChain
-	}
-	verdict, refusal := g.decide(w, r, name, func() (*chain.Request, error) { return call.Request(), nil })
+	verdict, refusal := g.decide(w, r, chainOf(r), func() (*chain.Request, error) { return call.Request(), nil })
 	if refusal != nil {
 		return client.Answer{}, refusal
 	}
 	return call.Answer(verdict.Outcome, explicit), nil
+}
+
+// chainOf is the chain that the path of a request names, the operator's where it
+// names none.
+func chainOf(r *http.Request) string {
+	return or(chi.URLParam(r, "chain"), config.OperatorChain)
 }
 
 // explicitAllow reads the parameter explicit_allow.

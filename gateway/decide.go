@@ -28,6 +28,10 @@ func (g *Gateway) decideChain(w http.ResponseWriter, r *http.Request) {
 
 // serveDecision reads an envelope, puts it to a chain, and answers.
 func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name string) {
+	if refusal := g.reaches(r, name); refusal != nil {
+		g.turnAway(w, r, refusal)
+		return
+	}
 	text, refusal := g.callers.body(r)
 	if refusal != nil {
 		refusal.write(w)

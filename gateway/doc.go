@@ -23,4 +23,6 @@
 //     flight end, then participants are released.
 //   - G10 A known agent is answered in its own dialect, with status 200 where it
 //     reads the body: whatever the gateway refuses is that agent's own deny.
+//   - G11 Where callers are told apart, nothing of a request but its head is read
+//     before its sender is known, and nobody reaches more than its entry names.
 package gateway

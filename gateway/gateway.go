@@ -33,13 +33,18 @@ type Options struct {
 	ChainsDir string
 	// AgentsDir is the directory of agents' profiles. Empty means none.
 	AgentsDir string
+	// CallersFile is who may call. Empty means that callers are not told apart.
+	CallersFile string
+	// TLSCertFile and TLSKeyFile are what the main listener shows as its
+	// certificate. Empty means plain HTTP.
+	TLSCertFile, TLSKeyFile string
 	// Interceptors are asked before every hook of a file, in this order.
 	Interceptors []transport.Interceptor
 	// InterceptorTimeout is the longest each of them may take. Default 5 s.
 	InterceptorTimeout time.Duration
 
 	// AllowAnonymous lets it listen beyond the loopback although it does not
-	// know its callers.
+	// tell its callers apart.
 	AllowAnonymous bool
 	// AllowedHosts are the names by which callers may call it. Empty means the
 	// names of the loopback where it listens there, and any name elsewhere.
@@ -121,8 +126,11 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
 		errs = append(errs, fmt.Errorf("the address %q of the main listener is not HOST:PORT, like 127.0.0.1:8080", o.Addr))
-	} else if !isLoopback(o.Addr) && !o.AllowAnonymous {
-		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not authenticated; listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
+	} else if !isLoopback(o.Addr) && !o.AllowAnonymous && o.CallersFile == "" {
+		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not told apart; say who may call (HOOKGATE_CALLERS), listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
+	}
+	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
+		errs = append(errs, errors.New("a certificate needs its key, and a key its certificate: set both HOOKGATE_TLS_CERT_FILE and HOOKGATE_TLS_KEY_FILE"))
 	}
 	return o, errors.Join(errs...)
 }
@@ -141,6 +149,7 @@ type Gateway struct {
 	options Options
 	log     *slog.Logger
 	callers *callers
+	shown   *certificate // nil where the main listener speaks plain HTTP
 	metrics *metrics.Metrics
 	scrapes http.Handler
 	history *history
@@ -170,8 +179,12 @@ func New(options Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	shown, err := loadCertificate(o.TLSCertFile, o.TLSKeyFile)
+	if err != nil {
+		return nil, err
+	}
 	flying := new(atomic.Int64)
-	m, err := newMetrics(o, o.Registry, flying)
+	m, err := newMetrics(o, o.Registry, flying, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +195,7 @@ func New(options Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		flying: flying, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
+		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
 		callers: &callers{
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
 		},
@@ -199,10 +212,11 @@ func New(options Options) (*Gateway, error) {
 	return g, nil
 }
 
-func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64) (*metrics.Metrics, error) {
+func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64, shown *certificate) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
 		Routes: routes(), Clients: measuredClients(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
+		AuthReasons: authReasons(o), CertificateExpiry: shown.expiry(),
 		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight,
 	})
 }
@@ -239,8 +253,9 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	background.Go(func() { g.watch(watching) })
 
 	mainServer, adminServer := g.newServer(g.mainHandler(), g.options.BodyTimeout), g.newServer(g.adminHandler(), adminPatience)
+	g.secure(mainServer)
 	failed := make(chan error, 2)
-	background.Go(func() { failed <- served(mainServer.Serve(main)) })
+	background.Go(func() { failed <- served(g.serveMain(mainServer, main)) })
 	background.Go(func() { failed <- served(adminServer.Serve(admin)) })
 	g.log.LogAttrs(ctx, slog.LevelInfo, "serving",
 		slog.String("addr", main.Addr().String()), slog.String("admin_addr", admin.Addr().String()),
@@ -290,6 +305,9 @@ func (g *Gateway) Close() {
 	defer g.reloading.Unlock()
 	g.history.close()
 	if before := g.plans.put(nil); before != nil {
+		if before.access != nil {
+			defer before.access.Close()
+		}
 		g.retire(before, g.lives)
 		g.lives = nil
 	}

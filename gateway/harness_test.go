@@ -34,8 +34,10 @@ type running struct {
 	base    string // of the main listener
 	admin   string
 	client  *http.Client
-	log     *syncBuffer
-	stop    func() error // ends it and returns what Serve did
+	// transport is what the client sends through.
+	transport *http.Transport
+	log       *syncBuffer
+	stop      func() error // ends it and returns what Serve did
 }
 
 // start serves a gateway with the options, which need neither addresses nor a
@@ -52,10 +54,13 @@ func start(t *testing.T, o Options) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Serve(ctx, main, admin) }()
-	transport := &http.Transport{}
+	transport, base := &http.Transport{}, "http://"+main.Addr().String()
+	if o.TLSCertFile != "" {
+		transport.TLSClientConfig, base = trusting(t, o.TLSCertFile), "https://"+main.Addr().String()
+	}
 	r := &running{
-		t: t, gateway: g, base: "http://" + main.Addr().String(), admin: "http://" + admin.Addr().String(),
-		client: &http.Client{Transport: documented(t, transport, "http://"+main.Addr().String()), CheckRedirect: noRedirect}, log: log,
+		t: t, gateway: g, base: base, admin: "http://" + admin.Addr().String(), transport: transport,
+		client: &http.Client{Transport: documented(t, transport, base), CheckRedirect: noRedirect}, log: log,
 	}
 	r.stop = sync.OnceValue(func() error {
 		transport.CloseIdleConnections()
@@ -343,3 +348,5 @@ func shut(t *testing.T, c io.Closer) {
 		t.Errorf("closing: %v", err)
 	}
 }
+
+func loopbackIPs() []net.IP { return []net.IP{net.IPv4(127, 0, 0, 1)} }

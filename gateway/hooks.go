@@ -3,8 +3,9 @@ package gateway
 import "net/http"
 
 // serveHooks serves GET /v1/hooks: every participant of the configuration in
-// force, in the order in which they are asked.
-func (g *Gateway) serveHooks(w http.ResponseWriter, _ *http.Request) {
+// force, in the order in which they are asked; of tenants, those of the chains
+// that the caller reaches.
+func (g *Gateway) serveHooks(w http.ResponseWriter, r *http.Request) {
 	p := g.plans.enter()
 	if p == nil {
 		notReady().write(w)
@@ -14,9 +15,12 @@ func (g *Gateway) serveHooks(w http.ResponseWriter, _ *http.Request) {
 	answer := struct {
 		Config string      `json:"config_sha256"`
 		Hooks  []HookEntry `json:"hooks"`
-	}{p.sum, make([]HookEntry, len(p.hooks))}
-	for i, m := range p.hooks {
-		answer.Hooks[i] = m.describe()
+	}{p.sum, []HookEntry{}}
+	for _, m := range p.hooks {
+		// The operator's are part of every chain.
+		if m.chain == "" || g.sees(r, m.chain) {
+			answer.Hooks = append(answer.Hooks, m.describe())
+		}
 	}
 	writeJSON(w, answer)
 }

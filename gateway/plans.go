@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/access"
+	"github.com/hookgate/hookgate/metrics"
 )
 
 // plan is a configuration in force: chains, and what they are made of.
@@ -12,6 +14,9 @@ type plan struct {
 	chains map[string]*chain.Chain
 	hooks  []*member // in the order of the files
 	agents map[string]*agent
+	// access is nil where callers are not told apart.
+	access  *access.Access
+	callers map[*access.Caller]*metrics.CallerObserver
 
 	mu       sync.Mutex
 	inside   int  // requests that are being decided by it

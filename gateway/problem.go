@@ -18,6 +18,8 @@ type problem struct {
 	// closeConnection ends the connection behind the answer, where what is left
 	// of the request was not read.
 	closeConnection bool
+	// challenge is what WWW-Authenticate says; empty leaves the header out.
+	challenge string
 }
 
 func (p *problem) write(w http.ResponseWriter) {
@@ -44,6 +46,9 @@ func (p *problem) head(w http.ResponseWriter) {
 	}
 	if p.closeConnection {
 		w.Header().Set("Connection", "close")
+	}
+	if p.challenge != "" {
+		w.Header().Set("WWW-Authenticate", p.challenge)
 	}
 }
 

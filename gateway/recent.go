@@ -10,14 +10,15 @@ import (
 )
 
 // serveDecisions serves GET /v1/decisions: the latest decisions as an array,
-// newest first, or as an event stream that follows them.
+// newest first, or as an event stream that follows them; of the chains that the
+// caller reaches.
 //
 // The query may narrow them: chain, tool, decision, cause; limit bounds the
 // array.
 func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	keep := func(d *record) bool {
-		return is(q.Get("chain"), d.chain) && is(q.Get("tool"), d.tool) &&
+		return g.sees(r, d.chain) && is(q.Get("chain"), d.chain) && is(q.Get("tool"), d.tool) &&
 			is(q.Get("decision"), d.decision) && is(q.Get("cause"), d.cause)
 	}
 	if wantsEvents(r) {

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/guard"
@@ -11,7 +13,7 @@ import (
 // loadFiles reads the files that o names for the first time.
 func loadFiles(o Options) (*config.Set, error) {
 	return config.Load(config.Options{
-		ConfigFile: o.ConfigFile, ChainsDir: o.ChainsDir, AgentsDir: o.AgentsDir, Default: guard.DefaultChain(),
+		ConfigFile: o.ConfigFile, ChainsDir: o.ChainsDir, AgentsDir: o.AgentsDir, CallersFile: o.CallersFile, Default: guard.DefaultChain(),
 		Guards: guard.Names(), LookupEnv: o.LookupEnv, AgentEnvironment: o.HookEnvironment,
 	})
 }
@@ -26,6 +28,7 @@ func (g *Gateway) Reload(ctx context.Context) {
 		return // closed
 	}
 	set, err := g.set.Next()
+	err = errors.Join(err, g.shown.reload())
 	if err == nil && set.Sum != g.set.Sum {
 		err = g.adopt(ctx, set)
 	}
@@ -61,7 +64,7 @@ func (g *Gateway) warn(ctx context.Context, set *config.Set) {
 
 // adopt makes a plan of a set and puts it in force.
 func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
-	b := &builder{options: &g.options, metrics: g.metrics, set: set, kept: g.lives, seats: g.seats}
+	b := &builder{options: &g.options, metrics: g.metrics, set: set, kept: g.lives, seats: g.seats, before: g.accessInForce()}
 	next, err := b.build() //nolint:contextcheck // what a plan starts outlives the reload
 	if err != nil {
 		return err
@@ -125,7 +128,7 @@ func (g *Gateway) release(lives map[identity]*live) {
 
 // watch reloads whenever files may have changed, until ctx ends.
 func (g *Gateway) watch(ctx context.Context) {
-	if g.options.ConfigFile == "" && g.options.ChainsDir == "" && g.options.AgentsDir == "" {
+	if g.options.ConfigFile == "" && g.options.ChainsDir == "" && g.options.AgentsDir == "" && g.options.CallersFile == "" && g.shown == nil {
 		return // nothing to watch: the default chain is part of the program
 	}
 	config.Watch(ctx, config.WatchOptions{
@@ -139,5 +142,5 @@ func (g *Gateway) watch(ctx context.Context) {
 func (g *Gateway) watched() []string {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	return g.set.Dirs()
+	return append(slices.Clone(g.set.Dirs()), g.shown.dirs()...)
 }

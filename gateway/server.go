@@ -53,15 +53,16 @@ const (
 // routes lists the routes with the statuses that they answer, so that each is
 // counted from zero.
 func routes() []metrics.Route {
-	deciding := []int{200, 400, 403, 404, 405, 408, 413, 415, statusHungUp, 500, 503}
-	reading := []int{200, 403, 405, 500, 503}
+	deciding := []int{200, 400, 401, 403, 404, 405, 408, 413, 415, 429, statusHungUp, 500, 503}
+	public := []int{200, 403, 405, 500, 503}
+	reading := append([]int{401, 429}, public...)
 	all := []metrics.Route{
 		{Pattern: routeDecide, Codes: deciding},
 		{Pattern: routeDecideChain, Codes: deciding},
 		{Pattern: routeTurns, Codes: deciding},
 		{Pattern: routeHooks, Codes: reading},
 		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
-		{Pattern: routeOpenAPI, Codes: reading},
+		{Pattern: routeOpenAPI, Codes: public},
 	}
 	for _, route := range clientRoutes() {
 		all = append(all, metrics.Route{Pattern: route, Codes: clientCodes()})
@@ -71,8 +72,10 @@ func routes() []metrics.Route {
 
 // mainHandler serves callers.
 func (g *Gateway) mainHandler() http.Handler {
-	r := chi.NewRouter()
-	r.Use(g.answered, g.admitted)
+	root := chi.NewRouter()
+	root.Use(g.answered, g.admitted)
+	root.Get(routeOpenAPI, serveOpenAPI) // which says nothing of this gateway
+	r := root.With(g.permitted)
 	r.Post(routeDecide, g.decideOperator)
 	r.Post(routeDecideChain, g.decideChain)
 	for _, route := range clientRoutes() {
@@ -81,16 +84,15 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Post(routeTurns, g.serveTurn)
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
-	r.Get(routeOpenAPI, serveOpenAPI)
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		(&problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)}).write(w)
 	})
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := allowedMethods(r)
 		w.Header().Set("Allow", allowed)
 		(&problem{status: http.StatusMethodNotAllowed, title: "Method not allowed", detail: fmt.Sprintf("the method is %.40q: use %s", r.Method, allowed)}).write(w)
 	})
-	return r
+	return root
 }
 
 // allowedMethods lists the methods that the path of r is served with.

@@ -39,6 +39,10 @@ func (g *Gateway) serveTurn(w http.ResponseWriter, r *http.Request) {
 		(&problem{status: http.StatusNotFound, title: "Unknown agent", detail: "there is no agent of that name: the agents are the files of HOOKGATE_AGENTS_DIR"}).write(w)
 		return
 	}
+	if refusal := g.reaches(r, a.profile.Chain); refusal != nil {
+		g.turnAway(w, r, refusal)
+		return
+	}
 	if !a.seats.take(g.options.MaxTurns) {
 		(&problem{
 			status: http.StatusServiceUnavailable, title: "Agent is busy", retryAfter: 1,

@@ -18,13 +18,15 @@ type catalogue struct {
 
 	decisions, denials                              table
 	answers, failures, failOpen, flips, transitions table
-	turns, permissions                              table
+	turns, permissions, callers                     table
 
 	decisionDurations, hookDurations, turnDurations histograms
 
 	states states
 	// turnsInFlight counts the turns of each agent when somebody looks (M7).
 	turnsInFlight map[string]func() int
+	// callersInFlight counts the requests of each caller in the same way.
+	callersInFlight map[string]func() int
 }
 
 // catalogue returns one without series, to follow another.
@@ -39,16 +41,18 @@ func (s *shapes) catalogue(before *catalogue) *catalogue {
 		transitions:       newTable(s.transitions, &before.transitions),
 		turns:             newTable(s.turns, &before.turns),
 		permissions:       newTable(s.permissions, &before.permissions),
+		callers:           newTable(s.callers, &before.callers),
 		decisionDurations: newHistograms(s.decisionDurations, [2]string{"chain", "event"}, &before.decisionDurations),
 		hookDurations:     newHistograms(s.hookDurations, [2]string{"hook", "binding"}, &before.hookDurations),
 		turnDurations:     newHistograms(s.turnDurations, [2]string{"agent"}, &before.turnDurations),
 		states:            states{},
 		turnsInFlight:     map[string]func() int{},
+		callersInFlight:   map[string]func() int{},
 	}
 }
 
 func (c *catalogue) tables() []*table {
-	return []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions, &c.turns, &c.permissions}
+	return []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions, &c.turns, &c.permissions, &c.callers}
 }
 
 func (c *catalogue) histograms() []*histograms {

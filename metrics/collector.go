@@ -8,7 +8,14 @@ import (
 type collector struct{ *Metrics }
 
 func (c collector) own() []prometheus.Collector {
-	return []prometheus.Collector{c.requests.total, c.requests.duration, c.requests.inFlight, c.requests.limit, c.clients.degradations, c.clients.refusals, c.build, c.reloads, c.good}
+	all := []prometheus.Collector{
+		c.requests.total, c.requests.duration, c.requests.inFlight, c.requests.limit, c.clients.degradations, c.clients.refusals,
+		c.build, c.reloads, c.good, c.authFailures,
+	}
+	if c.certificate != nil {
+		all = append(all, c.certificate)
+	}
+	return all
 }
 
 // Describe implements [prometheus.Collector].
@@ -36,6 +43,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	a.states.collect(c.shapes, ch)
 	for agent, inFlight := range a.turnsInFlight {
 		ch <- prometheus.MustNewConstMetric(c.shapes.turnsInFlight, prometheus.GaugeValue, float64(inFlight()), agent)
+	}
+	for caller, inFlight := range a.callersInFlight {
+		ch <- prometheus.MustNewConstMetric(c.shapes.callersInFlight, prometheus.GaugeValue, float64(inFlight()), caller)
 	}
 	ch <- prometheus.MustNewConstMetric(c.shapes.configInfo, prometheus.GaugeValue, 1, a.sum)
 	ch <- prometheus.MustNewConstMetric(c.shapes.configSince, prometheus.GaugeValue, float64(a.since.UnixMilli())/1000)

@@ -14,7 +14,7 @@ func (s *shapes) all() map[string]*shape {
 	return map[string]*shape{
 		"decisions": s.decisions, "denials": s.denials, "answers": s.answers, "failures": s.failures,
 		"failOpen": s.failOpen, "flips": s.flips, "transitions": s.transitions,
-		"turns": s.turns, "permissions": s.permissions,
+		"turns": s.turns, "permissions": s.permissions, "callers": s.callers,
 	}
 }
 

@@ -21,6 +21,8 @@ type Config struct {
 	Chains []Chain
 	// Agents are all agents, each with a name of its own.
 	Agents []Agent
+	// Callers are all callers, each with a name of its own.
+	Callers []Caller
 }
 
 // Chain is one chain of a configuration.
@@ -139,6 +141,11 @@ func (c *Config) check() error {
 	for i := range c.Agents {
 		if err := c.Agents[i].check(); err != nil {
 			errs = append(errs, fmt.Errorf("metrics: agent %d %w", i, err))
+		}
+	}
+	for i := range c.Callers {
+		if err := c.Callers[i].check(); err != nil {
+			errs = append(errs, fmt.Errorf("metrics: caller %d %w", i, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -15,6 +15,9 @@ type Configuration struct {
 	// Agents are the observers of each agent, in the order of [Config].Agents.
 	Agents []*AgentObserver
 
+	// Callers are the observers of each caller, in the order of [Config].Callers.
+	Callers []*CallerObserver
+
 	metrics   *Metrics
 	catalogue *catalogue
 }
@@ -46,6 +49,9 @@ func (m *Metrics) Configure(c Config) (*Configuration, error) {
 	}
 	for i := range c.Agents {
 		made.Agents = append(made.Agents, d.agent(&c.Agents[i]))
+	}
+	for i := range c.Callers {
+		made.Callers = append(made.Callers, d.caller(&c.Callers[i]))
 	}
 	d.made()
 	return made, nil

@@ -27,6 +27,13 @@ type Options struct {
 	MaxTimeout, MaxBudget time.Duration
 	// MaxTurn is the longest that configuration allows an agent's turn to take.
 	MaxTurn time.Duration
+	// AuthReasons are why nobody may be known by a request, for a process that
+	// tells callers apart.
+	AuthReasons []string
+	// CertificateExpiry is when the certificate of the main listener is no longer
+	// good. It is called for every scrape, from any goroutine. Nil where there is
+	// none.
+	CertificateExpiry func() time.Time
 	// InFlight counts the HTTP requests that are being answered, and MaxInFlight
 	// is how many there may be. InFlight is called for every scrape, from any
 	// goroutine.
@@ -73,6 +80,10 @@ type Metrics struct {
 	requests *requests
 	clients  *clients
 
+	authFailures *prometheus.CounterVec
+	certificate  prometheus.Collector // nil where there is none
+	authReasons  map[string]prometheus.Counter
+
 	build             prometheus.Gauge
 	reloads           *prometheus.CounterVec
 	reloaded, refused prometheus.Counter
@@ -104,6 +115,13 @@ func New(o Options) (*Metrics, error) {
 			Name: namespace + "config_last_reload_successful",
 			Help: "1 where the files on disk are those in force, 0 where they were refused and the configuration before stays.",
 		}),
+	}
+	m.authFailures, m.authReasons = newAuthFailures(o.AuthReasons)
+	if expiry := o.CertificateExpiry; expiry != nil {
+		m.certificate = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: namespace + "tls_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate that the main listener shows is no longer good.",
+		}, func() float64 { return float64(expiry().Unix()) })
 	}
 	m.build.Set(1)
 	m.good.Set(1)

@@ -13,11 +13,11 @@ const namespace = "hookgate_"
 type shapes struct {
 	decisions, denials                              *shape
 	answers, failures, failOpen, flips, transitions *shape
-	turns, permissions                              *shape
+	turns, permissions, callers                     *shape
 	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
 	breakerState, breakerNextTry                    *prometheus.Desc
 	inFlight, configInfo, configSince               *prometheus.Desc
-	hookTimeout, turnsInFlight                      *prometheus.Desc
+	hookTimeout, turnsInFlight, callersInFlight     *prometheus.Desc
 }
 
 // newShapes returns the metrics for decisions that take up to maxBudget, calls
@@ -51,6 +51,9 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 		permissions: newShape("turn_permissions_total",
 			"Answers to each agent's requests for permission.",
 			[]string{"agent"}, []string{"behavior"}, permissionColumns()),
+		callers: newShape("caller_requests_total",
+			"Requests of each caller: admitted, or refused by its scopes, its chains, its rate or its limit in flight.",
+			[]string{"caller"}, []string{"result"}, admissionColumns()),
 		decisionDurations: durations("decision_duration_seconds",
 			"How long chains took to decide.", ladder(maxBudget)),
 		hookDurations: durations("hook_duration_seconds",
@@ -67,6 +70,8 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 			"Calls to the hook that are under way.", []string{"hook"}, nil),
 		turnsInFlight: prometheus.NewDesc(namespace+"turns_in_flight",
 			"Turns of the agent that are under way.", []string{"agent"}, nil),
+		callersInFlight: prometheus.NewDesc(namespace+"caller_in_flight",
+			"Requests of the caller that are under way.", []string{"caller"}, nil),
 		configInfo: prometheus.NewDesc(namespace+"config_info",
 			"The digest of the active configuration.", []string{"sha256"}, nil),
 		configSince: prometheus.NewDesc(namespace+"config_last_reload_success_timestamp_seconds",
@@ -80,7 +85,7 @@ func (s *shapes) descs() []*prometheus.Desc {
 	return []*prometheus.Desc{
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
-		s.turns.desc, s.permissions.desc,
-		s.breakerState, s.breakerNextTry, s.inFlight, s.hookTimeout, s.turnsInFlight, s.configInfo, s.configSince,
+		s.turns.desc, s.permissions.desc, s.callers.desc,
+		s.breakerState, s.breakerNextTry, s.inFlight, s.hookTimeout, s.turnsInFlight, s.callersInFlight, s.configInfo, s.configSince,
 	}
 }

@@ -31,7 +31,7 @@ func (p *program) check(_ context.Context, args []string) int {
 	if len(args) == 0 {
 		return p.checkOne(o) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
 	}
-	o.ChainsDir, o.AgentsDir = "", ""
+	o.ChainsDir, o.AgentsDir, o.CallersFile = "", "", ""
 	for _, file := range args {
 		o.ConfigFile = file
 		code = max(code, p.checkOne(o)) //nolint:contextcheck // nothing is asked, so there is nothing to cancel

@@ -68,6 +68,7 @@ func (p *program) subcommands() []subcommand {
 		{"ask", "put the envelope on stdin to a gateway and print its answer", p.ask},
 		{"env", "list the environment variables with their defaults", p.listEnv},
 		{"health", "ask the gateway on this machine whether it is ready", p.health},
+		{"token", "make a bearer token for a caller, with its hash", p.token},
 		{"version", "print the version", p.printVersion},
 	}
 }

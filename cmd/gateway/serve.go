@@ -64,7 +64,8 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 	}
 	return gateway.Options{
 		Addr: s.Addr, AdminAddr: s.AdminAddr,
-		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir,
+		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir, CallersFile: s.Callers,
+		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile,
 		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
 		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, MaxTurns: s.MaxTurns, BodyTimeout: s.BodyTimeout,
 		DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,

@@ -43,8 +43,8 @@ func (l *loader) folder(f folder) (others []string, err error) {
 	taken := map[string]string{}
 	for _, name := range names {
 		switch {
-		case strings.HasPrefix(name, ".") || l.isConfigFile(filepath.Join(dir, name)):
-			// The machinery of a volume, or an editor's; or the operator's file.
+		case strings.HasPrefix(name, ".") || l.isOperators(filepath.Join(dir, name)):
+			// The machinery of a volume, or an editor's; or the operator's files.
 		case slices.Contains(fileExtensions(), filepath.Ext(name)):
 			l.inFolder(f, dir, name, taken)
 		default:

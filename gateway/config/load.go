@@ -6,6 +6,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+
+	"github.com/hookgate/hookgate/gateway/access"
 )
 
 // OperatorChain is the name of the operator's own chain. No tenant's chain can
@@ -31,6 +33,9 @@ type Options struct {
 	// AgentsDir is the directory of the agents' profiles, each NAME.yaml,
 	// NAME.yml or NAME.json the agent of that name; empty where there is none.
 	AgentsDir string
+	// CallersFile is who may call the gateway, YAML or JSON; empty where callers
+	// are not told apart.
+	CallersFile string
 	// AgentEnvironment is what every agent may find in its environment, as
 	// NAME=VALUE. The names of a profile's env_allowlist come on top.
 	AgentEnvironment []string
@@ -47,6 +52,8 @@ type Set struct {
 	Chains map[string]*File
 	// Agents are the agents' profiles by their names.
 	Agents map[string]*Agent
+	// Callers are who may call, nil where they are not told apart.
+	Callers *access.Rules
 	// Sum is the hash of the names and contents of every file that was read,
 	// those included that the files refer to. Two sets with one sum are the
 	// same.
@@ -146,6 +153,9 @@ func build(o Options, previous *Set, snap *snapshot) (*Set, error) {
 	if err := l.agents(); err != nil {
 		return nil, err
 	}
+	if err := l.callers(); err != nil {
+		return nil, err
+	}
 	if len(l.errors) > 0 {
 		return nil, l.errors
 	}
@@ -243,11 +253,13 @@ func (l *loader) chains() error {
 	return err
 }
 
-// isConfigFile reports whether a file is the operator's, which may lie in the
-// directory of the chains.
-func (l *loader) isConfigFile(path string) bool {
-	config, err := filepath.Abs(l.options.ConfigFile)
-	return err == nil && l.options.ConfigFile != "" && config == path
+// isOperators reports whether a file is one of the operator's, which may lie in
+// the directory of the chains.
+func (l *loader) isOperators(path string) bool {
+	return slices.ContainsFunc([]string{l.options.ConfigFile, l.options.CallersFile}, func(own string) bool {
+		absolute, err := filepath.Abs(own)
+		return err == nil && own != "" && absolute == path
+	})
 }
 
 // warn reports something about a whole file or directory.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"io"
+	"strings"
+)
+
+// tokenPrefix begins every token that is made here, so that those who scan for
+// lost secrets find it.
+const tokenPrefix = "hookgate_"
+
+// shortestToken is the shortest token that is hashed, in bytes: a plain hash
+// keeps only what cannot be guessed.
+const shortestToken = 32
+
+// token makes a bearer token for a caller. The token goes to stdout, where a
+// script takes it; what the file of callers gets to know of it, to stderr.
+func (p *program) token(_ context.Context, args []string) int {
+	flags := flag.NewFlagSet("gateway token", flag.ContinueOnError)
+	flags.SetOutput(p.stderr)
+	hash := flags.Bool("hash", false, "print the hash of the token on stdin, instead of making one")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return exitOK
+		}
+		return exitUsage
+	}
+	if flags.NArg() > 0 {
+		p.complain("gateway token: takes no arguments, got %q\n", flags.Arg(0))
+		return exitUsage
+	}
+	if *hash {
+		return p.hashToken()
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // it never fails: the process would end
+	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
+	if !p.say("%s\n", token) {
+		return exitFailed
+	}
+	p.complain("The token is on stdout and nowhere else. In the file of callers (HOOKGATE_CALLERS) its caller gets:\n    tokens:\n      - sha256: %s\n", hashOf(token))
+	return exitOK
+}
+
+// hashToken prints the hash of a token that somebody else made.
+func (p *program) hashToken() int {
+	text, err := io.ReadAll(io.LimitReader(p.stdin, 64<<10))
+	if err != nil {
+		p.complain("gateway token: stdin could not be read: %v\n", err)
+		return exitFailed
+	}
+	token := strings.TrimRight(string(text), "\r\n")
+	if len(token) < shortestToken {
+		p.complain("gateway token: the token on stdin has %d bytes: want %d random ones at the least, since a hash does not keep a short one secret\n", len(token), shortestToken)
+		return exitFailed
+	}
+	if !p.say("%s\n", hashOf(token)) {
+		return exitFailed
+	}
+	return exitOK
+}
+
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/deploy/dashcheck"
+)
+
+// How a server keeps histograms.
+const (
+	classicHistograms = "classic"
+	nativeHistograms  = "native"
+)
+
+// scrapeInterval is that of the servers.
+const scrapeInterval = time.Second
+
+// stack is everything that runs.
+type stack struct {
+	options
+	dir       string
+	hooksFile string
+	admin     string // the gateway's admin listener
+	servers   []server
+	processes []*process // in the order of their starts
+}
+
+// server is one Prometheus.
+type server struct {
+	mode string // how it keeps histograms
+	dashcheck.Server
+}
+
+// start starts the gateway, its traffic and the servers, and waits for each of
+// them.
+func (s *stack) start(ctx context.Context) error {
+	addrs, err := freeAddrs(ctx, 5)
+	if err != nil {
+		return err
+	}
+	gateway, admin, traffic := addrs[0], addrs[1], addrs[2]
+	if err := s.configure(traffic); err != nil {
+		return err
+	}
+	s.admin = "http://" + admin
+	// Hooks and agents that are programs are found in PATH.
+	path := "PATH=" + filepath.Dir(s.traffic) + string(os.PathListSeparator) + os.Getenv("PATH")
+	if err := s.run(ctx, "traffic", nil, s.traffic, "-gateway", "http://"+gateway, "-listen", traffic, "-every", "10ms"); err != nil {
+		return err
+	}
+	env := []string{
+		path, "HOOKGATE_ADDR=" + gateway, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_CONFIG=" + s.hooksFile,
+		"HOOKGATE_CHAINS_DIR=" + filepath.Join(s.dir, "config", "chains"), "HOOKGATE_AGENTS_DIR=" + filepath.Join(s.dir, "config", "agents"),
+		"HOOKGATE_RELOAD_INTERVAL=200ms", "HOOKGATE_LOG_LEVEL=error",
+	}
+	if err := s.run(ctx, "gateway", env, s.gateway, "serve"); err != nil {
+		return err
+	}
+	if err := s.until(ctx, "the gateway is ready", func() error { return get(ctx, s.admin+"/readyz", nil) }); err != nil {
+		return err
+	}
+	return errors.Join(
+		s.prometheus(ctx, classicHistograms, addrs[3], admin),
+		s.prometheus(ctx, nativeHistograms, addrs[4], admin, "--enable-feature=native-histograms"))
+}
+
+// configure copies the example's files, with the hooks at another address.
+func (s *stack) configure(traffic string) error {
+	from := filepath.Join(s.root, "examples", "observability", "config")
+	if err := os.CopyFS(filepath.Join(s.dir, "config"), os.DirFS(from)); err != nil {
+		return err
+	}
+	for _, name := range []string{"hooks.yaml", filepath.Join("chains", "acme.yaml")} {
+		path := filepath.Join(s.dir, "config", name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		moved := bytes.ReplaceAll(text, []byte("http://traffic:9000"), []byte("http://"+traffic))
+		if bytes.Equal(moved, text) {
+			return fmt.Errorf("%s does not name http://traffic:9000", name)
+		}
+		if err := os.WriteFile(path, moved, 0o600); err != nil {
+			return err
+		}
+	}
+	s.hooksFile = filepath.Join(s.dir, "config", "hooks.yaml")
+	return nil
+}
+
+func (s *stack) run(ctx context.Context, name string, env []string, argv ...string) error {
+	p, err := run(ctx, s.dir, name, env, argv...)
+	if err != nil {
+		return err
+	}
+	s.processes = append(s.processes, p)
+	return nil
+}
+
+// prometheus starts a server and waits until it scraped the gateway.
+func (s *stack) prometheus(ctx context.Context, mode, addr, target string, flags ...string) error {
+	rules, err := filepath.Abs(filepath.Join(s.root, "deploy", "prometheus", "rules.yaml"))
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(s.dir, mode+".yaml")
+	text := fmt.Sprintf("global: {scrape_interval: %[1]s, evaluation_interval: %[1]s}\nrule_files: [%[2]q]\n"+
+		"scrape_configs: [{job_name: hookgate, static_configs: [{targets: [%[3]q]}]}]\n", scrapeInterval, rules, target)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	argv := append([]string{
+		s.options.prometheus, "--config.file=" + config, "--storage.tsdb.path=" + filepath.Join(s.dir, mode),
+		"--web.listen-address=" + addr, "--log.level=warn",
+	}, flags...)
+	if err := s.run(ctx, "prometheus-"+mode, nil, argv...); err != nil {
+		return err
+	}
+	found := server{mode: mode, Server: dashcheck.Server{URL: "http://" + addr, Client: client()}}
+	s.servers = append(s.servers, found)
+	return s.until(ctx, "Prometheus scraped the gateway", func() error {
+		n, err := found.Points(ctx, "hookgate_build_info", true, 0, 0)
+		if err == nil && n == 0 {
+			err = errors.New("there is nothing yet")
+		}
+		return err
+	})
+}
+
+// reload has the gateway refuse a file and take up another.
+func (s *stack) reload(ctx context.Context) error {
+	good, err := os.ReadFile(s.hooksFile)
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct{ text, want string }{
+		{"schema: 1\nhooks:\n  - name: nothing\n", `hookgate_config_reloads_total{result="invalid"} 1`},
+		{string(good) + "# changed\n", `hookgate_config_reloads_total{result="ok"} 1`},
+	} {
+		if err := os.WriteFile(s.hooksFile, []byte(step.text), 0o600); err != nil {
+			return err
+		}
+		if err := s.until(ctx, step.want, func() error {
+			var exposed strings.Builder
+			if err := get(ctx, s.admin+"/metrics", &exposed); err != nil {
+				return err
+			}
+			if !strings.Contains(exposed.String(), "\n"+step.want+"\n") {
+				return errors.New("the metric is not there")
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// until tries something until it goes well, everything ends, or a program ended
+// that must run.
+func (s *stack) until(ctx context.Context, what string, try func() error) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		for _, p := range s.processes {
+			select {
+			case <-p.ended:
+				return fmt.Errorf("%s ended before %s", p.name, what) // stop says how
+			default:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it was not so in time that %s: %w", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// stop ends everything, the last first.
+func (s *stack) stop() error {
+	var errs []error
+	for _, p := range slices.Backward(s.processes) {
+		errs = append(errs, p.stop())
+	}
+	return errors.Join(errs...)
+}
+
+// client is for everything that runs here.
+func client() *http.Client { return &http.Client{Timeout: 10 * time.Second} }
+
+// get writes what an address answers to out, unless that is nil.
+func get(ctx context.Context, url string, out io.Writer) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := client().Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
+	}
+	if out == nil {
+		return nil
+	}
+	_, err = io.Copy(out, resp.Body)
+	return err
+}

@@ -1,0 +1,198 @@
+package access
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are what an [Access] is made of.
+type Options struct {
+	Rules Rules
+	// Before is the access that this one follows, whose counts and keys it
+	// keeps where they are still wanted. May be nil.
+	Before *Access
+	// Logger takes what operators want to know.
+	Logger *slog.Logger
+}
+
+// Access tells callers apart. It is safe for concurrent use.
+type Access struct {
+	rules   Rules
+	callers []*Caller
+	byName  map[string]*Caller
+	// tokens are the callers by the blinded hashes of their tokens (A4).
+	tokens  map[[sha256.Size]byte]held
+	blind   []byte
+	issuers map[string]*issuer // by the URL that tokens name
+	life    *life
+}
+
+// held is a token as its caller holds it.
+type held struct {
+	caller  *Caller
+	expires time.Time
+}
+
+// life is what an access and all that follow it share.
+type life struct {
+	ctx     context.Context //nolint:containedctx // it is of the life of the gateway, not of a call
+	end     context.CancelFunc
+	fetches sync.WaitGroup
+}
+
+// New returns an access, or every reason why the rules cannot be one. It starts
+// nothing.
+func New(o Options) (*Access, error) {
+	if err := o.Rules.check(); err != nil {
+		return nil, err
+	}
+	a := &Access{
+		rules: o.Rules, byName: map[string]*Caller{}, tokens: map[[sha256.Size]byte]held{},
+		blind: make([]byte, sha256.Size), issuers: map[string]*issuer{},
+	}
+	_, _ = rand.Read(a.blind) // it never fails: the process would end
+	before := o.Before
+	if before == nil {
+		before = &Access{life: &life{}}
+		before.life.ctx, before.life.end = context.WithCancel(context.Background())
+	}
+	a.life = before.life
+	for _, i := range o.Rules.Issuers {
+		a.issuers[i.URL] = newIssuer(i, before.issuers[i.URL], a.life, o.Logger)
+	}
+	for _, rule := range o.Rules.Callers {
+		c := newCaller(rule, before.byName[rule.Name])
+		a.callers, a.byName[rule.Name] = append(a.callers, c), c
+		for _, t := range rule.Tokens {
+			a.tokens[a.blinded(t.SHA256)] = held{caller: c, expires: t.Expires}
+		}
+	}
+	return a, nil
+}
+
+// Close ends what is under way for this access and all before it, and waits
+// for that.
+func (a *Access) Close() {
+	a.life.end()
+	a.life.fetches.Wait()
+}
+
+// Callers are everybody, in the order of the rules.
+func (a *Access) Callers() []*Caller { return a.callers }
+
+// blinded is where a hash is looked for. Who does not know the key learns
+// nothing from how long a look takes, since the place says nothing about the
+// hash.
+func (a *Access) blinded(hash [sha256.Size]byte) [sha256.Size]byte {
+	mac := hmac.New(sha256.New, a.blind)
+	_, _ = mac.Write(hash[:]) // a hash never fails
+	return [sha256.Size]byte(mac.Sum(nil))
+}
+
+// longestToken is the longest bearer token that is looked at, in bytes.
+const longestToken = 16 << 10
+
+// Identify returns who sends a request, or why nobody is known by it. A bearer
+// token goes before a certificate, and one that is refused is the end of it
+// (A1).
+func (a *Access) Identify(r *http.Request) (*Caller, Reason) {
+	headers := r.Header.Values("Authorization")
+	switch {
+	case len(headers) > 1:
+		return nil, Malformed
+	case len(headers) == 1:
+		scheme, token, ok := strings.Cut(headers[0], " ")
+		if !ok || !strings.EqualFold(scheme, "Bearer") || !isToken(token) {
+			return nil, Malformed
+		}
+		return a.byToken(r.Context(), token)
+	case r.TLS != nil && len(r.TLS.PeerCertificates) > 0:
+		return a.byCertificate(r.Context(), r.TLS.PeerCertificates)
+	case tokenInURL(r):
+		return nil, InURL
+	}
+	return nil, Missing
+}
+
+// isToken reports whether a text can be a bearer token (RFC 6750).
+func isToken(s string) bool {
+	const more = "-._~+/="
+	for _, c := range []byte(s) {
+		alphanumeric := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !alphanumeric && !strings.ContainsRune(more, rune(c)) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= longestToken
+}
+
+// tokenInURL reports whether a request's address has what looks like a token.
+func tokenInURL(r *http.Request) bool {
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, _, _ := strings.Cut(strings.ToLower(pair), "=")
+		if name == "access_token" || name == "token" || name == "authorization" {
+			return true
+		}
+	}
+	return false
+}
+
+// byToken finds the caller of a bearer token.
+func (a *Access) byToken(ctx context.Context, token string) (*Caller, Reason) {
+	h, known := a.tokens[a.blinded(sha256.Sum256([]byte(token)))]
+	switch {
+	case known && !h.expires.IsZero() && !time.Now().Before(h.expires):
+		return nil, Expired
+	case known:
+		return h.caller, Unidentified
+	case len(a.issuers) > 0 && strings.Count(token, ".") == 2:
+		return a.byIssued(ctx, token)
+	}
+	return nil, Unknown
+}
+
+// check returns every reason why the rules cannot be.
+func (r *Rules) check() error {
+	var errs []error
+	names, issuers, urls := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	hashes := map[[sha256.Size]byte]string{}
+	for _, i := range r.Issuers {
+		if i.Name == "" || i.URL == "" || len(i.Audiences) == 0 {
+			errs = append(errs, fmt.Errorf("access: issuer %q: it needs a name, a URL and an audience", i.Name))
+		}
+		if issuers[i.Name] || urls[i.URL] {
+			errs = append(errs, fmt.Errorf("access: issuer %q stands twice", i.Name))
+		}
+		issuers[i.Name], urls[i.URL] = true, true
+	}
+	for _, c := range r.Callers {
+		if c.Name == "" || names[c.Name] {
+			errs = append(errs, fmt.Errorf("access: caller %q has no name of its own", c.Name))
+		}
+		names[c.Name] = true
+		for _, t := range c.Tokens {
+			if other, twice := hashes[t.SHA256]; twice {
+				errs = append(errs, fmt.Errorf("access: callers %q and %q have one token", other, c.Name))
+			}
+			hashes[t.SHA256] = c.Name
+		}
+		for _, claimed := range c.Claims {
+			if !issuers[claimed.Issuer] || len(claimed.Claims) == 0 {
+				errs = append(errs, fmt.Errorf("access: caller %q: tokens need an issuer that is declared, and a claim", c.Name))
+			}
+		}
+		if c.Rate != nil && (c.Rate.PerSecond <= 0 || c.Rate.Burst <= 0) {
+			errs = append(errs, fmt.Errorf("access: caller %q: a rate is positive", c.Name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,433 @@
+package config
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/gateway/access"
+)
+
+const (
+	noCallers           = "no callers: an empty file lets nobody in; write callers: [] where that is meant"
+	maxPerSecond        = 1_000_000
+	maxBurst            = 1_000_000
+	maxInFlightOfCaller = 1_000_000
+)
+
+// callers reads who may call. The chains were read before.
+func (l *loader) callers() error {
+	name := l.options.CallersFile
+	if name == "" {
+		return nil
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	data, err := l.snap.file(path)
+	if err != nil {
+		if l.previous != nil {
+			err = fmt.Errorf("%w; removing the file of callers is not a reload", err)
+		}
+		l.fail(name, err)
+		return nil
+	}
+	r := l.reading(name, path)
+	c := callersReading{reading: r, chains: l.set.chainNames(), hashes: map[[sha256.Size]byte]string{}}
+	if root := r.root(data, noCallers); root != nil {
+		c.read(value{node: root})
+	}
+	l.took(r)
+	sortWarnings(r.warnings)
+	l.warnings[""] = append(l.warnings[""], r.warnings...)
+	l.set.Callers = &c.rules
+	return nil
+}
+
+// callersReading is the file of callers while it is read.
+type callersReading struct {
+	*reading
+	chains  []string // that there are
+	issuers []string // that are declared
+	hashes  map[[sha256.Size]byte]string
+	rules   access.Rules
+}
+
+func (c *callersReading) read(root value) {
+	o, ok := c.object(root, "schema", "client_ca_file", "issuers", "callers")
+	if !ok {
+		return
+	}
+	c.schema(root, o)
+	if v, ok := o["client_ca_file"]; ok {
+		c.rules.ClientCAs, _ = c.roots(v)
+	}
+	if v, ok := o["issuers"]; ok {
+		items, _ := c.list(v, "a list of issuers")
+		for _, item := range items {
+			c.issuer(item)
+		}
+	}
+	v, ok := o["callers"]
+	if !ok {
+		c.fail(root, "callers is missing: write callers: [] where nobody is to be let in")
+		return
+	}
+	items, _ := c.list(v, "a list of callers")
+	names := map[string]int{}
+	for _, item := range items {
+		c.caller(item, names)
+	}
+}
+
+// roots reads certificates that sign others.
+func (c *callersReading) roots(v value) (*x509.CertPool, []byte) {
+	pem, ok := c.pem(&TLS{}, v)
+	if !ok {
+		return nil, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		c.fail(v, "has no certificate in PEM form in it")
+		return nil, nil
+	}
+	return pool, pem
+}
+
+// issuer reads somebody whose tokens are trusted.
+func (c *callersReading) issuer(v value) {
+	o, ok := c.object(v, "name", "url", "discovery_url", "audiences", "ca_file", "token_file")
+	if !ok {
+		return
+	}
+	i := access.Issued{Name: c.named(&v, o)}
+	if slices.Contains(c.issuers, i.Name) {
+		c.fail(v, "another issuer has that name already")
+	}
+	c.issuers = append(c.issuers, i.Name)
+	if at, ok := o["url"]; !ok {
+		c.fail(v, "url is missing: it is the issuer as its tokens name it")
+	} else if u := c.issuerURL(at); u != nil {
+		i.URL = at.text
+	}
+	if at, ok := o["discovery_url"]; ok {
+		i.Discovery = c.issuerURL(at)
+	}
+	if at, ok := o["audiences"]; !ok {
+		c.fail(v, "audiences is missing: a token that was made for somebody else must not be good here")
+	} else {
+		i.Audiences = c.some(at, "a list of audiences")
+	}
+	if at, ok := o["ca_file"]; ok {
+		i.Roots, i.RootsPEM = c.roots(at)
+	}
+	if at, ok := o["token_file"]; ok {
+		if file, ok := c.literal(at); ok && file == "" {
+			c.fail(at, "is empty: it names a file")
+		} else if ok {
+			i.TokenFile = c.absolute(file)
+		}
+	}
+	if slices.ContainsFunc(c.rules.Issuers, func(other access.Issued) bool { return i.URL != "" && other.URL == i.URL }) {
+		c.fail(v, "another issuer has that url already")
+	}
+	c.rules.Issuers = append(c.rules.Issuers, i)
+}
+
+// issuerURL reads an address that decides who is let in.
+func (c *callersReading) issuerURL(v value) *url.URL {
+	s, ok := c.literal(v)
+	if !ok {
+		return nil
+	}
+	u, ok := c.absoluteURL(v, s, "https", "http")
+	switch {
+	case !ok:
+		return nil
+	case u.User != nil || strings.ContainsAny(s, "#?"):
+		c.fail(v, "has more than a host and a path in it")
+		return nil
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		c.fail(v, "is http: anybody on the way could make keys of his own; use https")
+		return nil
+	}
+	return u
+}
+
+// named reads the name of an entry, and lets errors call it by that.
+func (c *callersReading) named(v *value, o object) string {
+	at, ok := o["name"]
+	if !ok {
+		c.fail(*v, "name is missing")
+		return ""
+	}
+	name, ok := c.literal(at)
+	if !ok || !c.printable(at, name, 63) {
+		return ""
+	}
+	// As hooks are: the list and the name, then the keys inside.
+	v.way = way{entry: v.way.keys + " " + strconv.Quote(name)}
+	for key, member := range o {
+		member.way = v.way.member(key)
+		o[key] = member
+	}
+	return name
+}
+
+// some reads a list of at least one text.
+func (c *callersReading) some(v value, wanted string) []string {
+	items, ok := c.list(v, wanted)
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		c.fail(v, "is empty")
+	}
+	var all []string
+	for _, item := range items {
+		if s, ok := c.literal(item); ok && c.printable(item, s, 1024) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// caller reads one caller.
+func (c *callersReading) caller(v value, names map[string]int) {
+	o, ok := c.object(v, "name", "chains", "scopes", "tokens", "jwt", "spiffe_ids", "dns_names", "rate", "max_in_flight")
+	if !ok {
+		return
+	}
+	rule := access.Rule{Name: c.named(&v, o)}
+	if line, twice := names[rule.Name]; twice && rule.Name != "" {
+		c.fail(v, "another caller has that name already, in line %d", line)
+	}
+	names[rule.Name] = v.at.line
+	rule.Chains = c.reached(v, o)
+	rule.Scopes = c.scopes(v, o)
+	if at, ok := o["tokens"]; ok {
+		rule.Tokens = c.tokens(rule.Name, at)
+	}
+	if at, ok := o["jwt"]; ok {
+		rule.Claims = c.claimed(at)
+	}
+	if at, ok := o["spiffe_ids"]; ok {
+		rule.SPIFFEIDs = c.certified(at, `a list like ["spiffe://example.org/agents/*"]`)
+		for _, id := range rule.SPIFFEIDs {
+			if !strings.HasPrefix(id, "spiffe://") {
+				c.fail(at, "%s is not a SPIFFE ID: it begins with spiffe:// and the name of the trust domain", quote(id))
+			}
+		}
+	}
+	if at, ok := o["dns_names"]; ok {
+		rule.DNSNames = c.certified(at, `a list like ["agents.example.org"]`)
+	}
+	if at, ok := o["rate"]; ok {
+		rule.Rate = c.rate(at)
+	}
+	if at, ok := o["max_in_flight"]; ok {
+		if n, ok := c.whole(at, maxInFlightOfCaller); ok {
+			rule.MaxInFlight = int(n)
+		}
+	}
+	if o["tokens"].node == nil && o["jwt"].node == nil && o["spiffe_ids"].node == nil && o["dns_names"].node == nil {
+		c.fail(v, "nobody can be this caller: say by tokens, jwt, spiffe_ids or dns_names how it is known")
+	}
+	c.rules.Callers = append(c.rules.Callers, rule)
+}
+
+// reached reads which chains a caller reaches.
+func (c *callersReading) reached(entry value, o object) []string {
+	v, ok := o["chains"]
+	if !ok {
+		c.fail(entry, `chains is missing: name what the caller reaches, like [%s] or ["team-*"]`, OperatorChain)
+		return nil
+	}
+	all := c.some(v, "a list of chains")
+	for _, name := range all {
+		if !isPattern(name) && !slices.Contains(c.chains, name) {
+			// Not an error: the file of the chain may come a moment later.
+			c.warn(v, "there is no chain %s%s", quote(name), didYouMean(name, c.chains))
+		}
+	}
+	return all
+}
+
+func (c *callersReading) scopes(entry value, o object) access.Scope {
+	v, ok := o["scopes"]
+	if !ok {
+		c.fail(entry, "scopes is missing: say what the caller may do, of %s", listed(access.ScopeNames(), "and"))
+		return 0
+	}
+	items, ok := c.list(v, "a list of scopes")
+	if ok && len(items) == 0 {
+		c.fail(v, "is empty")
+	}
+	var all access.Scope
+	for _, item := range items {
+		if word, ok := c.word(item, access.ScopeNames()...); ok {
+			all |= access.ParseScope(word)
+		}
+	}
+	return all
+}
+
+// tokens reads the hashes of bearer tokens.
+func (c *callersReading) tokens(caller string, v value) []access.Token {
+	items, ok := c.list(v, "a list of tokens")
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		c.fail(v, "is empty")
+	}
+	var all []access.Token
+	for _, item := range items {
+		o, ok := c.object(item, "sha256", "expires")
+		if !ok {
+			continue
+		}
+		at, ok := o["sha256"]
+		if !ok {
+			c.fail(item, "sha256 is missing: gateway token makes a token with its hash")
+			continue
+		}
+		var t access.Token
+		if t.SHA256, ok = c.hash(at); !ok {
+			continue
+		}
+		if other, twice := c.hashes[t.SHA256]; twice {
+			c.fail(at, "caller %s has that token already", quote(other))
+		}
+		c.hashes[t.SHA256] = caller
+		if at, ok := o["expires"]; ok {
+			t.Expires = c.moment(at)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func (c *callersReading) hash(v value) (sum [sha256.Size]byte, ok bool) {
+	s, ok := c.literal(v)
+	if !ok {
+		return sum, false
+	}
+	raw, err := hex.DecodeString(s)
+	if err != nil || len(raw) != sha256.Size {
+		// It is not quoted: it may be the token itself.
+		c.fail(v, "is not a SHA-256 in hexadecimal, which has 64 digits: gateway token --hash prints that of a token")
+		return sum, false
+	}
+	return [sha256.Size]byte(raw), true
+}
+
+func (c *callersReading) moment(v value) time.Time {
+	s, ok := c.literal(v)
+	if !ok {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		c.fail(v, "%s is not a time: write it as %q", quote(s), "2027-01-31T00:00:00Z")
+	}
+	return at
+}
+
+// claimed reads which tokens of issuers are the caller's.
+func (c *callersReading) claimed(v value) []access.Claimed {
+	items, ok := c.list(v, "a list of issuers with claims")
+	if !ok {
+		return nil
+	}
+	if len(items) == 0 {
+		c.fail(v, "is empty")
+	}
+	var all []access.Claimed
+	for _, item := range items {
+		o, ok := c.object(item, "issuer", "claims")
+		if !ok {
+			continue
+		}
+		var one access.Claimed
+		if at, ok := o["issuer"]; !ok {
+			c.fail(item, "issuer is missing: it is the name of one of the issuers")
+		} else if one.Issuer, ok = c.literal(at); ok && !slices.Contains(c.issuers, one.Issuer) {
+			c.fail(at, "there is no issuer %s%s", quote(one.Issuer), didYouMean(one.Issuer, c.issuers))
+		}
+		if at, ok := o["claims"]; !ok {
+			c.fail(item, "claims is missing: without any, every token of the issuer would be this caller's")
+		} else {
+			one.Claims = c.claims(at)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// claims reads what a token has to say.
+func (c *callersReading) claims(v value) []access.Claim {
+	if v.kind != mapping {
+		c.want(v, "a mapping of claims to texts")
+		return nil
+	}
+	members := c.unique(v)
+	if len(members) == 0 {
+		c.fail(v, "is empty: every token of the issuer would be this caller's")
+	}
+	var all []access.Claim
+	for _, m := range members {
+		pattern, ok := c.literal(m)
+		if !ok || !c.printable(m, pattern, 1024) {
+			continue
+		}
+		path := []string{m.key}
+		if inside, isPointer := strings.CutPrefix(m.key, "/"); isPointer {
+			path = strings.Split(inside, "/")
+			for i, name := range path {
+				path[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+			}
+		}
+		all = append(all, access.Claim{Path: path, Pattern: pattern})
+	}
+	return all
+}
+
+// certified reads names of certificates.
+func (c *callersReading) certified(v value, wanted string) []string {
+	if c.rules.ClientCAs == nil {
+		c.fail(v, "says who a certificate is of, and no certificate is trusted: client_ca_file is missing")
+	}
+	return c.some(v, wanted)
+}
+
+func (c *callersReading) rate(v value) *access.Rate {
+	o, ok := c.object(v, "per_second", "burst")
+	if !ok {
+		return nil
+	}
+	at, ok := o["per_second"]
+	if !ok {
+		c.fail(v, "per_second is missing")
+		return nil
+	}
+	n, ok := c.whole(at, maxPerSecond)
+	if !ok {
+		return nil
+	}
+	rate := &access.Rate{PerSecond: float64(n), Burst: int(n)}
+	if at, ok := o["burst"]; ok {
+		if n, ok := c.whole(at, maxBurst); ok {
+			rate.Burst = int(n)
+		}
+	}
+	return rate
+}

@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/hookgate/hookgate/gateway/access"
+	"github.com/hookgate/hookgate/metrics"
+)
+
+// scopeOf is what a caller has to be allowed to do for a route. A route that is
+// not listed is nobody's (G11).
+func scopeOf(route string) access.Scope {
+	switch route {
+	case routeDecide, routeDecideChain, routeClient, routeClientEvent, routeChainClient, routeChainClientEvent:
+		return access.Decide
+	case routeTurns:
+		return access.Turns
+	case routeHooks, routeDecisions:
+		return access.Read
+	}
+	return 0
+}
+
+// access makes the access of the set, nil where callers are not told apart.
+func (b *builder) access() *access.Access {
+	if b.set.Callers == nil {
+		return nil
+	}
+	a, err := access.New(access.Options{Rules: *b.set.Callers, Before: b.before, Logger: b.options.Logger})
+	if err != nil {
+		b.mistakes = append(b.mistakes, err)
+	}
+	return a
+}
+
+// callersOf are the callers of an access, in order.
+func callersOf(a *access.Access) []*access.Caller {
+	if a == nil {
+		return nil
+	}
+	return a.Callers()
+}
+
+// accessInForce is the access of the plan in force, nil where there is none.
+func (g *Gateway) accessInForce() *access.Access {
+	if p := g.plans.current(); p != nil {
+		return p.access
+	}
+	return nil
+}
+
+// authReasons are why nobody may be known by a request.
+func authReasons(o Options) []string {
+	if o.CallersFile == "" {
+		return nil
+	}
+	var all []string
+	for _, r := range access.Reasons() {
+		all = append(all, r.String())
+	}
+	return all
+}
+
+// visitorKey is where the context of a request carries its visitor.
+type visitorKey struct{}
+
+// visitor is a caller with the request that it sends. The zero visitor reaches
+// nothing.
+type visitor struct {
+	*access.Caller
+	// came is what the request counts as once it is answered.
+	came metrics.Admission
+}
+
+func visitorOf(r *http.Request) *visitor {
+	if v, ok := r.Context().Value(visitorKey{}).(*visitor); ok {
+		return v
+	}
+	return &visitor{}
+}
+
+// permitted lets in who is known, may do what the route does, and is within
+// its limits (G11). It stands behind the router, so that what it looks at is
+// the route that is served, and before anything of a body is read.
+func (g *Gateway) permitted(next http.Handler) http.Handler {
+	if g.options.CallersFile == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := g.plans.current()
+		if p == nil || p.access == nil {
+			g.turnAway(w, r, notReady())
+			return
+		}
+		caller, why := p.access.Identify(r)
+		if caller == nil {
+			g.metrics.AuthFailed(why.String())
+			g.turnAway(w, r, unknownCaller(why))
+			return
+		}
+		v := &visitor{Caller: caller}
+		defer func() { p.callers[caller].Came(v.came) }()
+		if needed := scopeOf(chi.RouteContext(r.Context()).RoutePattern()); !caller.May(needed) {
+			g.turnAway(w, r, &problem{
+				status: http.StatusForbidden, title: "Not allowed", closeConnection: true,
+				detail: fmt.Sprintf("caller %q may not do this: it takes the scope %s", caller.Name(), needed),
+			})
+			return
+		}
+		if limit, wait := caller.Enter(time.Now()); limit != access.NoLimit {
+			g.turnAway(w, r, v.limited(limit, wait))
+			return
+		}
+		defer caller.Leave()
+		v.came = metrics.Admitted
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, v)))
+	})
+}
+
+// unknownCaller is the answer to a request by which nobody is known.
+func unknownCaller(why access.Reason) *problem {
+	p := &problem{
+		status: http.StatusUnauthorized, title: "Unknown caller", closeConnection: true,
+		detail: "the gateway does not know who sends this: " + why.Text(), challenge: `Bearer realm="hookgate"`,
+	}
+	switch why {
+	case access.Unavailable: // the fault is not the caller's
+		p.status, p.title, p.retryAfter, p.challenge = http.StatusServiceUnavailable, "Callers cannot be told apart", 10, ""
+	case access.Missing, access.InURL, access.Certificate, access.Unidentified:
+	case access.Malformed:
+		p.challenge += `, error="invalid_request"`
+	case access.Unknown, access.Expired, access.Issuer, access.Audience, access.Signature, access.Claims:
+		p.challenge += `, error="invalid_token"`
+	}
+	return p
+}
+
+// limited notes and answers a request that is over a limit of its caller.
+func (v *visitor) limited(limit access.Limit, wait time.Duration) *problem {
+	p := &problem{
+		status: http.StatusTooManyRequests, title: "Too many requests", closeConnection: true,
+		retryAfter: max(int(wait/time.Second), 1),
+	}
+	if limit == access.RateLimit {
+		v.came = metrics.RefusedRate
+		p.detail = fmt.Sprintf("caller %q is over its rate", v.Name())
+		return p
+	}
+	v.came = metrics.RefusedInFlight
+	p.detail = fmt.Sprintf("caller %q has as many requests in flight as it may have", v.Name())
+	return p
+}
+
+// reaches says why the sender of a request may not have it put to a chain, and
+// notes that.
+func (g *Gateway) reaches(r *http.Request, chainName string) *problem {
+	if g.options.CallersFile == "" {
+		return nil
+	}
+	v := visitorOf(r)
+	if v.Reaches(chainName) {
+		return nil
+	}
+	v.came = metrics.RefusedChain
+	return &problem{
+		status: http.StatusForbidden, title: "Not allowed", closeConnection: true,
+		detail: fmt.Sprintf("caller %q does not reach this chain, or there is none of that name", v.Name()),
+	}
+}
+
+// sees reports whether the sender of a request may see what is of a chain.
+func (g *Gateway) sees(r *http.Request, chainName string) bool {
+	return g.options.CallersFile == "" || visitorOf(r).Reaches(chainName)
+}
