@@ -223,7 +223,7 @@ func (b *builder) members(chainName string, file *config.File) []*member {
 		id := identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}
 		id.nth = twins[id]
 		twins[identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}]++
-		reached, dial := b.way(h)
+		reached, dial := b.way(chainName, h)
 		members = append(members, &member{
 			live: b.live(id, h, dial), reached: reached, chain: chainName, entry: h,
 			participant: &chain.Participant{
@@ -277,12 +277,12 @@ func (b *builder) keepUp(l *live, h *config.Hook) {
 }
 
 // way returns how an entry is reached and what makes that.
-func (b *builder) way(h *config.Hook) (metrics.Binding, func(*events) (binding, error)) {
+func (b *builder) way(chainName string, h *config.Hook) (metrics.Binding, func(*events) (binding, error)) {
 	switch {
 	case h.Command != nil:
 		return metrics.Subprocess, func(*events) (binding, error) { return b.command(h) }
 	case h.Webhook != nil:
-		return metrics.Webhook, func(e *events) (binding, error) { return b.webhook(h, e) }
+		return metrics.Webhook, func(e *events) (binding, error) { return b.webhook(chainName, h, e) }
 	}
 	return metrics.InProcess, func(*events) (binding, error) { return b.guard(h) }
 }
@@ -309,7 +309,7 @@ func environment(base []string, own map[string]string) []string {
 	return all
 }
 
-func (b *builder) webhook(h *config.Hook, e *events) (binding, error) {
+func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding, error) {
 	w := h.Webhook
 	o := transport.WebhookOptions{
 		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
@@ -340,6 +340,9 @@ func (b *builder) webhook(h *config.Hook, e *events) (binding, error) {
 			return nil, h.Mistake("signing.secret", err.Error())
 		}
 		o.Signer = s
+	}
+	if w.CloudEvents {
+		o.EventSource = eventSource(chainName)
 	}
 	if w.BindAnswers != config.Unbound {
 		var err error

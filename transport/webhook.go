@@ -45,6 +45,10 @@ type WebhookOptions struct {
 	// Authorizer gives every question its credential. Nil means that none is
 	// needed.
 	Authorizer Authorizer
+	// EventSource makes questions events of CloudEvents 1.0 in binary mode,
+	// which come from there: a reference to a URI. Empty means that they are
+	// none.
+	EventSource string
 	// Answers are checked for being those to their questions. Nil means that
 	// they need not show it.
 	Answers AnswerChecker
@@ -84,6 +88,7 @@ type Webhook struct {
 	authorized bool
 	hidden     *secrets
 	answers    AnswerChecker
+	source     string // of events; empty where questions are none
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -91,7 +96,7 @@ type Webhook struct {
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	u, err := checkURL(o.URL, o.TLS != nil)
 	headers, headersErr := operatorHeaders(o.Headers)
-	errs := []error{err, headersErr, o.Breaker.check()}
+	errs := []error{err, headersErr, o.Breaker.check(), checkEventSource(o.EventSource)}
 	if o.MaxInFlight < 0 {
 		errs = append(errs, fmt.Errorf("max in flight %d is negative", o.MaxInFlight))
 	}
@@ -136,7 +141,7 @@ func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhoo
 	w := &Webhook{
 		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
 		observe: o.Observer, refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers,
+		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
@@ -227,6 +232,9 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	}
 	if w.answers != nil {
 		q.more = append(q.more, field{headerID, q.id}) // which a signature repeats
+	}
+	if w.source != "" {
+		q.more = append(q.more, cloudEvent(w.source, q.id, call.Request, time.Now())...)
 	}
 	if w.authorized {
 		q.given = &secrets{}

@@ -25,6 +25,8 @@ type Webhook struct {
 	SigningKeys []string
 	// BindAnswers is how answers have to show which call they are to.
 	BindAnswers AnswerBinding
+	// CloudEvents makes calls events of CloudEvents 1.0.
+	CloudEvents bool
 	Breaker     Breaker
 	// ColdAfter is how long it may have answered nothing before it counts as
 	// cold. Default a minute.
@@ -67,6 +69,9 @@ func (r *reading) webhook(o object) *Webhook {
 		_, signed := o["signing"]
 		unread := signed && w.SigningKeys == nil // which was said
 		w.BindAnswers = r.bindAnswers(v, unread || slices.ContainsFunc(w.SigningKeys, IsSharedSecret))
+	}
+	if v, ok := o["cloudevents"]; ok {
+		w.CloudEvents, _ = r.boolean(v)
 	}
 	if v, ok := o["breaker"]; ok {
 		r.breaker(&w.Breaker, v)
