@@ -18,6 +18,11 @@ type ParticipantObserver struct {
 	flips       *row // nil where it enforces
 	transitions *row // nil where it has no breaker
 	duration    prometheus.Observer
+
+	// timeout is how long a call may take that finds it warm.
+	timeout    time.Duration
+	firstCalls *row // nil where it is not remote
+	warmups    *row // nil where it is not warmed up
 }
 
 var _ chain.ParticipantObserver = (*ParticipantObserver)(nil)

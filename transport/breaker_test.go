@@ -44,9 +44,11 @@ func (o *transitions) Transition(from, to BreakerState) {
 	o.told = append(o.told, from.String()+" to "+to.String())
 }
 
+func (o *transitions) FirstCall(time.Duration, bool) {}
+
 // behind puts a webhook of the given breaker in front of s.
 func behind(s sender, o BreakerOptions, observer WebhookObserver) *Webhook {
-	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer}, &url.URL{Scheme: "http", Host: "hook.test"}, s, nil)
+	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer, ColdAfter: time.Minute}, &url.URL{Scheme: "http", Host: "hook.test"}, s, nil)
 }
 
 func says(body string) (reply, *sendFailure) {

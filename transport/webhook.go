@@ -33,6 +33,9 @@ type WebhookOptions struct {
 	// UserAgent says who asks. Empty means "hookgate".
 	UserAgent string
 	Breaker   BreakerOptions
+	// ColdAfter is how long the endpoint may have answered nothing before it
+	// counts as cold. Zero means a minute.
+	ColdAfter time.Duration
 	// MaxInFlight bounds the calls under way. Zero means 1024.
 	MaxInFlight int
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
@@ -42,6 +45,10 @@ type WebhookOptions struct {
 	// Authorizer gives every question its credential. Nil means that none is
 	// needed.
 	Authorizer Authorizer
+	// EventSource makes questions events of CloudEvents 1.0 in binary mode,
+	// which come from there: a reference to a URI. Empty means that they are
+	// none.
+	EventSource string
 	// Answers are checked for being those to their questions. Nil means that
 	// they need not show it.
 	Answers AnswerChecker
@@ -55,6 +62,9 @@ type WebhookObserver interface {
 	// under the breaker's lock, from calls and from Status: it must not block,
 	// nor ask the webhook anything.
 	Transition(from, to BreakerState)
+	// FirstCall is told of each call that found the endpoint cold, unless it
+	// counts for nothing: how long it took, and whether it was answered.
+	FirstCall(took time.Duration, answered bool)
 }
 
 // Webhook is the [chain.Binding] of a participant behind a URL.
@@ -68,6 +78,8 @@ type Webhook struct {
 	sender  sender
 	breaker *breaker
 	calls   limit
+	warmth  warmth
+	observe WebhookObserver
 	closed  atomic.Bool
 	// refused is called where the endpoint does not take the credential.
 	refused func()
@@ -76,6 +88,7 @@ type Webhook struct {
 	authorized bool
 	hidden     *secrets
 	answers    AnswerChecker
+	source     string // of events; empty where questions are none
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -83,9 +96,12 @@ type Webhook struct {
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	u, err := checkURL(o.URL, o.TLS != nil)
 	headers, headersErr := operatorHeaders(o.Headers)
-	errs := []error{err, headersErr, o.Breaker.check()}
+	errs := []error{err, headersErr, o.Breaker.check(), checkEventSource(o.EventSource)}
 	if o.MaxInFlight < 0 {
 		errs = append(errs, fmt.Errorf("max in flight %d is negative", o.MaxInFlight))
+	}
+	if o.ColdAfter < 0 {
+		errs = append(errs, fmt.Errorf("cold after %v is negative", o.ColdAfter))
 	}
 	if o.MaxResponseBytes < 0 {
 		errs = append(errs, fmt.Errorf("max response bytes %d is negative", o.MaxResponseBytes))
@@ -103,6 +119,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.MaxResponseBytes == 0 {
 		o.MaxResponseBytes = 1 << 20
 	}
+	if o.ColdAfter == 0 {
+		o.ColdAfter = time.Minute
+	}
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
@@ -116,20 +135,27 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 
 // newWebhook puts breaker and limit in front of a sender.
 func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
+	if o.Observer == nil {
+		o.Observer = unobserved{}
+	}
 	w := &Webhook{
-		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers,
+		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
+		observe: o.Observer, refused: func() {},
+		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
 	}
-	w.breaker = newBreaker(o.Breaker, func(from, to BreakerState) {
-		if o.Observer != nil {
-			o.Observer.Transition(from, to)
-		}
-	})
+	w.breaker = newBreaker(o.Breaker, o.Observer.Transition)
 	return w
 }
+
+// unobserved is nobody who observes.
+type unobserved struct{}
+
+func (unobserved) Transition(_, _ BreakerState) {}
+
+func (unobserved) FirstCall(time.Duration, bool) {}
 
 // Ask posts the call and reads the answer.
 func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
@@ -140,15 +166,56 @@ func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	found := report{err: errFailed} // what a panic leaves standing
 	defer func() {
 		admitted.done(found)
-		if w.breaker.justOpened() || w.closed.Load() {
-			w.sender.dropIdle()
-		}
+		w.tidy()
 	}()
+	var began time.Time // zero where it is warm
+	if w.Cold() {
+		began = time.Now()
+	}
 	answer, pause := w.askWithinLimit(ctx, call)
 	found = report{err: counted(ctx, call, answer), pause: pause}
+	w.warmth.learn(found.err, answer)
+	if !began.IsZero() && !errors.Is(found.err, errUncounted) {
+		w.observe.FirstCall(time.Since(began), found.err == nil)
+	}
 	return answer
 }
 
+// Try puts a question that is nobody's call, to find out whether the endpoint
+// answers. Neither the breaker nor the observer counts it, and it is not asked
+// while the breaker is open. It warms the endpoint as any other does.
+func (w *Webhook) Try(ctx context.Context, call chain.Call) chain.Answer {
+	if refusal := w.breaker.refuses(); refusal != "" {
+		return chain.Fail(chain.BreakerOpen, refusal, w.where)
+	}
+	defer w.tidy()
+	answer, _ := w.askWithinLimit(ctx, call)
+	answer = call.Checked(answer)
+	w.warmth.learn(counted(ctx, call, answer), answer)
+	return answer
+}
+
+// tidy drops the connections that nobody should meet again.
+func (w *Webhook) tidy() {
+	opened := w.breaker.justOpened()
+	if opened {
+		w.warmth.forget()
+	}
+	if opened || w.closed.Load() {
+		w.sender.dropIdle()
+	}
+}
+
+// Cold says that the endpoint may have to start before it can answer: it has
+// not answered yet or not for a while, or its connections were lost or dropped
+// since.
+func (w *Webhook) Cold() bool { return w.warmth.left() == 0 }
+
+// ColdIn is when it will be, if nobody asks it until then; zero where it is.
+func (w *Webhook) ColdIn() time.Duration { return w.warmth.left() }
+
+// askWithinLimit returns the answer, and for how long the endpoint asked to be
+// left alone.
 func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.Answer, time.Duration) {
 	if !w.calls.enter() {
 		return w.calls.full(), 0
@@ -165,6 +232,9 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	}
 	if w.answers != nil {
 		q.more = append(q.more, field{headerID, q.id}) // which a signature repeats
+	}
+	if w.source != "" {
+		q.more = append(q.more, cloudEvent(w.source, q.id, call.Request, time.Now())...)
 	}
 	if w.authorized {
 		q.given = &secrets{}

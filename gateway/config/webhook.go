@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Webhook is an endpoint that is asked over HTTP.
@@ -24,7 +25,14 @@ type Webhook struct {
 	SigningKeys []string
 	// BindAnswers is how answers have to show which call they are to.
 	BindAnswers AnswerBinding
+	// CloudEvents makes calls events of CloudEvents 1.0.
+	CloudEvents bool
 	Breaker     Breaker
+	// ColdAfter is how long it may have answered nothing before it counts as
+	// cold. Default a minute.
+	ColdAfter time.Duration
+	// Warmup has it asked before it is needed, and again when it is cold.
+	Warmup bool
 	// TLS is nil where the entry says nothing of it.
 	TLS    *TLS
 	Proxy  Proxy
@@ -43,8 +51,8 @@ type Proxy struct {
 // webhook reads a hook that is an endpoint.
 func (r *reading) webhook(o object) *Webhook {
 	w := &Webhook{
-		Breaker: defaultBreaker(),
-		Limits:  r.limits(o),
+		Breaker: defaultBreaker(), ColdAfter: time.Minute,
+		Limits: r.limits(o),
 	}
 	w.URL = r.url(o["url"])
 	if v, ok := o["headers"]; ok {
@@ -62,9 +70,13 @@ func (r *reading) webhook(o object) *Webhook {
 		unread := signed && w.SigningKeys == nil // which was said
 		w.BindAnswers = r.bindAnswers(v, unread || slices.ContainsFunc(w.SigningKeys, IsSharedSecret))
 	}
+	if v, ok := o["cloudevents"]; ok {
+		w.CloudEvents, _ = r.boolean(v)
+	}
 	if v, ok := o["breaker"]; ok {
 		r.breaker(&w.Breaker, v)
 	}
+	r.warmth(w, o)
 	if v, ok := o["tls"]; ok {
 		w.TLS = r.tls(v)
 		if w.URL != nil && w.URL.Scheme == "http" {

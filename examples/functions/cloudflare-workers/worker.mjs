@@ -1,0 +1,7 @@
+import {respond} from "./hook.mjs";
+
+export default {
+  fetch(request, env) {
+    return respond(request, env.HOOK_SECRETS);
+  },
+};

@@ -1,0 +1,3 @@
+import {respond} from "./hook.mjs";
+
+export default {fetch: respond};
