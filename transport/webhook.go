@@ -36,6 +36,10 @@ type WebhookOptions struct {
 	// ColdAfter is how long the endpoint may have answered nothing before it
 	// counts as cold. Zero means a minute.
 	ColdAfter time.Duration
+	// MaxConnAge is how old a connection may be that carries another call. Zero
+	// means five minutes. Those that are opened after find where the name of
+	// the endpoint then leads.
+	MaxConnAge time.Duration
 	// MaxInFlight bounds the calls under way. Zero means 1024.
 	MaxInFlight int
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
@@ -54,17 +58,6 @@ type WebhookOptions struct {
 	Answers AnswerChecker
 	// Observer is told of the breaker's transitions. May be nil.
 	Observer WebhookObserver
-}
-
-// WebhookObserver is told what happens to one remote participant.
-type WebhookObserver interface {
-	// Transition is told of each change of the breaker's state. It is called
-	// under the breaker's lock, from calls and from Status: it must not block,
-	// nor ask the webhook anything.
-	Transition(from, to BreakerState)
-	// FirstCall is told of each call that found the endpoint cold, unless it
-	// counts for nothing: how long it took, and whether it was answered.
-	FirstCall(took time.Duration, answered bool)
 }
 
 // Webhook is the [chain.Binding] of a participant behind a URL.
@@ -103,6 +96,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.ColdAfter < 0 {
 		errs = append(errs, fmt.Errorf("cold after %v is negative", o.ColdAfter))
 	}
+	if o.MaxConnAge < 0 {
+		errs = append(errs, fmt.Errorf("max connection age %v is negative", o.MaxConnAge))
+	}
 	if o.MaxResponseBytes < 0 {
 		errs = append(errs, fmt.Errorf("max response bytes %d is negative", o.MaxResponseBytes))
 	}
@@ -122,6 +118,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.ColdAfter == 0 {
 		o.ColdAfter = time.Minute
 	}
+	if o.MaxConnAge == 0 {
+		o.MaxConnAge = 5 * time.Minute
+	}
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
@@ -135,27 +134,17 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 
 // newWebhook puts breaker and limit in front of a sender.
 func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
-	if o.Observer == nil {
-		o.Observer = unobserved{}
-	}
 	w := &Webhook{
 		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
-		observe: o.Observer, refused: func() {},
+		observe: observerOf(o), refused: func() {},
 		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
 	}
-	w.breaker = newBreaker(o.Breaker, o.Observer.Transition)
+	w.breaker = newBreaker(o.Breaker, w.observe.Transition)
 	return w
 }
-
-// unobserved is nobody who observes.
-type unobserved struct{}
-
-func (unobserved) Transition(_, _ BreakerState) {}
-
-func (unobserved) FirstCall(time.Duration, bool) {}
 
 // Ask posts the call and reads the answer.
 func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
@@ -201,7 +190,10 @@ func (w *Webhook) tidy() {
 	if opened {
 		w.warmth.forget()
 	}
-	if opened || w.closed.Load() {
+	switch {
+	case opened:
+		w.sender.renew()
+	case w.closed.Load():
 		w.sender.dropIdle()
 	}
 }

@@ -54,6 +54,7 @@ func (w *Webhook) fingerprint(d digest) {
 	w.Breaker.fingerprint(d)
 	d.number(int(w.ColdAfter))
 	d.flag(w.Warmup)
+	d.number(int(w.MaxConnAge))
 	d.flag(w.TLS != nil)
 	if w.TLS != nil {
 		d.number(len(w.TLS.read))

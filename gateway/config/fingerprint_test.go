@@ -73,7 +73,7 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 		`url: "https://h", breaker: {failure_ratio: 0.5}`, `url: "https://h", breaker: {failure_ratio: 0.25}`,
 		`url: "https://h", breaker: {failure_ratio: 0.5, min_calls: 2}`, `url: "https://h", breaker: {failure_ratio: 0.5, window_ms: 1000}`,
 		`url: "https://h", breaker: {max_retry_after_ms: 0}`, `url: "https://h", breaker: {max_retry_after_ms: 1}`,
-		`url: "https://h", warmup: true`, `url: "https://h", warmup: true, cold_after_ms: 1000`,
+		`url: "https://h", warmup: true`, `url: "https://h", max_connection_age_ms: 1000`, `url: "https://h", warmup: true, cold_after_ms: 1000`,
 		`url: "https://h", first_call_timeout_ms: 9000, cold_after_ms: 1000`,
 		`url: "https://h", breaker: {open_ms: 1}`, `url: "https://h", breaker: {half_open_probes: 2}`, `url: "https://h", proxy: environment`,
 		`url: "https://h", proxy: "http://p"`, `url: "https://h", proxy: "http://q"`, `url: "https://h", tls: {}`,

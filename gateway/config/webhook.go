@@ -10,6 +10,11 @@ import (
 	"time"
 )
 
+const (
+	minConnAgeMs = 1000
+	maxConnAgeMs = 24 * 60 * 60 * 1000
+)
+
 // Webhook is an endpoint that is asked over HTTP.
 type Webhook struct {
 	// URL is absolute, of scheme http or https, with a host and without
@@ -31,6 +36,9 @@ type Webhook struct {
 	// ColdAfter is how long it may have answered nothing before it counts as
 	// cold. Default a minute.
 	ColdAfter time.Duration
+	// MaxConnAge is how old a connection may be that carries another call.
+	// Default five minutes.
+	MaxConnAge time.Duration
 	// Warmup has it asked before it is needed, and again when it is cold.
 	Warmup bool
 	// TLS is nil where the entry says nothing of it.
@@ -51,7 +59,7 @@ type Proxy struct {
 // webhook reads a hook that is an endpoint.
 func (r *reading) webhook(o object) *Webhook {
 	w := &Webhook{
-		Breaker: defaultBreaker(), ColdAfter: time.Minute,
+		Breaker: defaultBreaker(), ColdAfter: time.Minute, MaxConnAge: 5 * time.Minute,
 		Limits: r.limits(o),
 	}
 	w.URL = r.url(o["url"])
@@ -77,6 +85,10 @@ func (r *reading) webhook(o object) *Webhook {
 		r.breaker(&w.Breaker, v)
 	}
 	r.warmth(w, o)
+	if v, ok := o["max_connection_age_ms"]; ok {
+		ms, _ := r.between(v, minConnAgeMs, maxConnAgeMs)
+		w.MaxConnAge = time.Duration(ms) * time.Millisecond
+	}
 	if v, ok := o["tls"]; ok {
 		w.TLS = r.tls(v)
 		if w.URL != nil && w.URL.Scheme == "http" {
