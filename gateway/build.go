@@ -351,6 +351,9 @@ func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding,
 		}
 		o.Signer = s
 	}
+	if w.Unwrap == config.LambdaInvoke {
+		o.Wrapping = transport.LambdaInvoke
+	}
 	if w.CloudEvents {
 		o.EventSource = eventSource(chainName)
 	}

@@ -53,6 +53,8 @@ type WebhookOptions struct {
 	// which come from there: a reference to a URI. Empty means that they are
 	// none.
 	EventSource string
+	// Wrapping is what the endpoint puts around its answers.
+	Wrapping Wrapping
 	// Answers are checked for being those to their questions. Nil means that
 	// they need not show it.
 	Answers AnswerChecker
@@ -82,6 +84,7 @@ type Webhook struct {
 	hidden     *secrets
 	answers    AnswerChecker
 	source     string // of events; empty where questions are none
+	wrapping   Wrapping
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -137,7 +140,7 @@ func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhoo
 	w := &Webhook{
 		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
 		observe: observerOf(o), refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource,
+		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource, wrapping: o.Wrapping,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
@@ -233,7 +236,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	}
 	r, failed := w.sender.send(ctx, q)
 	answer, pause := w.answer(ctx, call, q, r, failed)
-	if answer.Failure != nil && w.repeats(q, r, failed) {
+	if answer.Failure != nil && w.repeats(q, r, failed, answer.Failure.Detail) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
 	}
 	return answer, pause
@@ -241,8 +244,8 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 
 // repeats says that what came back has a secret of the question in it. All of
 // it is looked at, since a detail may end in the midst of one.
-func (w *Webhook) repeats(q question, r reply, failed *sendFailure) bool {
-	said := strings.Join([]string{r.location, r.encoding, r.retryAfter, string(r.body)}, "\n")
+func (w *Webhook) repeats(q question, r reply, failed *sendFailure, detail string) bool {
+	said := strings.Join([]string{detail, r.location, r.encoding, r.retryAfter, r.functionError, string(r.body)}, "\n")
 	if failed != nil {
 		said = failed.err.Error()
 	}
@@ -263,7 +266,7 @@ func (w *Webhook) answer(ctx context.Context, call chain.Call, q question, r rep
 	if pause := r.pauseAsked(w.breaker.options.MaxRetryAfter); pause > 0 {
 		return w.throttled(r, pause), pause
 	}
-	return bound(w.answers, w.judge(r, call.Request.Event()), r.body, q), 0
+	return w.judge(r, q, call.Request.Event()), 0
 }
 
 // throttled is the failure of an endpoint that asks to be left alone.
@@ -275,7 +278,7 @@ func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
 
 // judge reads a reply. Its status says whether the participant lives, and only
 // then its body what it decided.
-func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
+func (w *Webhook) judge(r reply, q question, event chain.Event) chain.Answer {
 	switch r.status {
 	case http.StatusOK:
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -293,7 +296,11 @@ func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
 		return chain.Fail(chain.Malformed, "answered in a content encoding that was not asked for",
 			fmt.Sprintf("POST %s: Content-Encoding %.64q", w.where, r.encoding))
 	}
-	return readAnswer(r.body, event)
+	body, failure := w.wrapping.unwrapped(r)
+	if failure != nil {
+		return *failure
+	}
+	return bound(w.answers, readAnswer(body, event), body, q)
 }
 
 func (w *Webhook) detail(failed *sendFailure) string {

@@ -51,6 +51,7 @@ func (w *Webhook) fingerprint(d digest) {
 	d.texts(w.SigningKeys)
 	d.number(int(w.BindAnswers))
 	d.flag(w.CloudEvents)
+	d.number(int(w.Unwrap))
 	w.Breaker.fingerprint(d)
 	d.number(int(w.ColdAfter))
 	d.flag(w.Warmup)

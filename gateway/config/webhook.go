@@ -32,7 +32,9 @@ type Webhook struct {
 	BindAnswers AnswerBinding
 	// CloudEvents makes calls events of CloudEvents 1.0.
 	CloudEvents bool
-	Breaker     Breaker
+	// Unwrap is what stands around answers.
+	Unwrap  Wrapping
+	Breaker Breaker
 	// ColdAfter is how long it may have answered nothing before it counts as
 	// cold. Default a minute.
 	ColdAfter time.Duration
@@ -54,6 +56,24 @@ type Proxy struct {
 	// URL is the proxy, of scheme http, https or socks5; nil where there is
 	// none or it is the environment's.
 	URL *url.URL
+}
+
+// Wrapping is what stands around the answers of an endpoint.
+type Wrapping int
+
+const (
+	// Bare is nothing.
+	Bare Wrapping = iota
+	// LambdaInvoke is the result of a function as AWS Lambda's Invoke API
+	// returns it.
+	LambdaInvoke
+)
+
+func (r *reading) wrapping(v value) Wrapping {
+	if _, ok := r.word(v, "lambda_invoke"); ok {
+		return LambdaInvoke
+	}
+	return Bare
 }
 
 // webhook reads a hook that is an endpoint.
@@ -80,6 +100,9 @@ func (r *reading) webhook(o object) *Webhook {
 	}
 	if v, ok := o["cloudevents"]; ok {
 		w.CloudEvents, _ = r.boolean(v)
+	}
+	if v, ok := o["unwrap"]; ok {
+		w.Unwrap = r.wrapping(v)
 	}
 	if v, ok := o["breaker"]; ok {
 		r.breaker(&w.Breaker, v)
