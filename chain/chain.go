@@ -229,7 +229,7 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 // ask puts the call as it now stands to p.
 func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
 	began := time.Now()
-	call := Call{Request: f.req, Allowed: min(p.Timeout, longest(f.chain.budget)), Late: Timeout, Guard: p.Guard}
+	call := Call{Request: f.req, Allowed: min(p.patience(), longest(f.chain.budget)), Late: Timeout, Guard: p.Guard}
 	if left := f.deadline.Sub(began); left < call.Allowed {
 		call.Allowed, call.Late = left, Budget
 	}

@@ -586,6 +586,52 @@ func TestC12_AnAnswerAfterTheDeadlineIsATimeout(t *testing.T) {
 	})
 }
 
+func TestC12_AParticipantThatHasToStartMayTakeLongerWithinTheBudget(t *testing.T) {
+	cold := true
+	starting := func(first time.Duration) func(*Participant) {
+		return func(p *Participant) { p.FirstTimeout, p.Cold = first, func() bool { return cold } }
+	}
+	for name, c := range map[string]struct {
+		edits []func(*Participant)
+		cold  bool
+		want  string
+	}{
+		"cold":                      {[]func(*Participant){starting(5 * time.Second)}, true, "timed out after 5000 ms"},
+		"cold, as a guard":          {[]func(*Participant){starting(5 * time.Second), guard}, true, "timed out after 5000 ms"},
+		"warm":                      {[]func(*Participant){starting(5 * time.Second)}, false, "timed out after 1000 ms"},
+		"cold and out of budget":    {[]func(*Participant){starting(time.Hour)}, true, "timed out after 9940 ms"},
+		"cold, but no longer then":  {[]func(*Participant){starting(time.Millisecond)}, true, "timed out after 1000 ms"},
+		"nobody knows whether cold": {[]func(*Participant){func(p *Participant) { p.FirstTimeout = time.Hour }}, true, "timed out after 1000 ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cold = c.cold
+				only := newChain(t, Options{Name: "test", Budget: 10 * time.Second, Participants: []*Participant{hook("a", hangs(), c.edits...)}})
+				v := only.Decide(t.Context(), request(t, preText), 0)
+				if f := v.Steps[0].Answer.Failure; f.Cause != Timeout || f.Text != c.want {
+					t.Errorf("failure %+v, want a timeout: %s", f, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestC14_AShadowThatHasToStartMayTakeLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took := make(chan time.Duration, 1)
+		p := hook("a", asks(func(_ context.Context, c Call) Answer {
+			took <- c.Allowed
+			return Answer{Outcome: Outcome{Decision: Allow}}
+		}), shadow, func(p *Participant) { p.FirstTimeout, p.Cold = time.Hour, func() bool { return true } })
+		c := newChain(t, Options{Name: "test", Budget: time.Second, OnUncovered: AllowUncovered, Participants: []*Participant{p}})
+		c.Decide(t.Context(), request(t, preText), 0)
+		c.Wait()
+		if got := <-took; got != time.Hour {
+			t.Errorf("it was given %v, want an hour", got)
+		}
+	})
+}
+
 func lasting(d time.Duration) func(*Participant) {
 	return func(p *Participant) { p.Timeout = d }
 }

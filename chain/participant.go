@@ -102,8 +102,13 @@ type Participant struct {
 	// When, if set, says whether it is asked about the call as it now stands.
 	When func(*Request) bool
 	// Timeout is the longest it may take; it must be positive.
-	Timeout   time.Duration
-	OnFailure OnFailure
+	Timeout time.Duration
+	// FirstTimeout, where it is longer, holds instead while Cold says that the
+	// participant has to start before it can answer. Cold may be nil, and is
+	// asked before every question.
+	FirstTimeout time.Duration
+	Cold         func() bool
+	OnFailure    OnFailure
 	// Guard promises only allow or deny, so that neighbours can be asked at
 	// the same time.
 	Guard bool
@@ -113,6 +118,14 @@ type Participant struct {
 	Shadows *ShadowBound
 	// Observer is told of every answer. May be nil.
 	Observer ParticipantObserver
+}
+
+// patience is the longest that the participant may take now.
+func (p *Participant) patience() time.Duration {
+	if p.FirstTimeout > p.Timeout && p.Cold != nil && p.Cold() {
+		return p.FirstTimeout
+	}
+	return p.Timeout
 }
 
 // ShadowBound bounds the shadow calls to one entry. Make it with

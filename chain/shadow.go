@@ -37,7 +37,7 @@ func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Deci
 			ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 			defer cancel()
 			defer context.AfterFunc(c.stopped, cancel)() //nolint:contextcheck // of the life of the chain, not of a call
-			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.Timeout, Late: Timeout, Guard: p.Guard}, time.Now())
+			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.patience(), Late: Timeout, Guard: p.Guard}, time.Now())
 			if ctx.Err() == nil {
 				p.shadowAnswered(s.req.event, decided, answer, took)
 			}

@@ -33,6 +33,10 @@ type builder struct {
 	// dry makes nothing that starts a process by itself.
 	dry bool
 
+	// gone are those of them that have no place in this plan yet; nil before
+	// anybody asked.
+	gone []identity
+
 	made     map[identity]*live
 	fresh    []*live // made here, and to be closed if the plan is not
 	mistakes []error
@@ -98,7 +102,7 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, 
 		for n, m := range d.members {
 			seen := series.Chains[i].Participants[n]
 			m.participant.Observer = observer{counts: &m.counts, metrics: seen}
-			m.transitions.countedBy(seen)
+			m.events.countedBy(m.participant.Name, seen)
 			d.options.Participants = append(d.options.Participants, m.participant)
 		}
 		d.options.Observer = series.Chains[i].Chain
@@ -148,7 +152,7 @@ func (m *member) measured() *metrics.Participant {
 	p := m.participant
 	return &metrics.Participant{
 		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
-		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
 		State: func() metrics.State {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}
@@ -170,6 +174,11 @@ func breakerState(s transport.BreakerState) metrics.BreakerState {
 		return metrics.BreakerOpen
 	}
 	return 0
+}
+
+// secured says that the way to the member is secured by TLS.
+func (m *member) secured() bool {
+	return m.entry != nil && m.entry.Webhook != nil && m.entry.Webhook.URL.Scheme == "https"
 }
 
 // causes are the failures that the way to the member can have.
@@ -205,7 +214,7 @@ func (b *builder) interceptors() []*member {
 			continue
 		}
 		members = append(members, &member{
-			live:    b.live(identity{name: in.Name(), nth: i}, func(*transitions) (binding, error) { return inProcess{way}, nil }),
+			live:    b.live(identity{name: in.Name(), nth: i}, nil, func(*events) (binding, error) { return inProcess{way}, nil }),
 			reached: metrics.InProcess,
 			participant: &chain.Participant{
 				Name: in.Name(), Kind: chain.Interceptor, Events: chain.Events(), Timeout: b.options.InterceptorTimeout,
@@ -218,14 +227,12 @@ func (b *builder) interceptors() []*member {
 // members are the entries of one file.
 func (b *builder) members(chainName string, file *config.File) []*member {
 	var members []*member
-	twins := map[identity]int{}
-	for _, h := range file.Hooks {
-		id := identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}
-		id.nth = twins[id]
-		twins[identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}]++
-		reached, dial := b.way(h)
+	ids := identities(chainName, file)
+	for i, h := range file.Hooks {
+		id := ids[i]
+		reached, dial := b.way(chainName, h)
 		members = append(members, &member{
-			live: b.live(id, dial), reached: reached, chain: chainName, entry: h,
+			live: b.live(id, h, dial), reached: reached, chain: chainName, entry: h,
 			participant: &chain.Participant{
 				Name: h.Name, Events: []chain.Event{h.Event}, Tools: h.Tools, When: h.When,
 				Timeout: h.Timeout, OnFailure: h.OnFailure, Guard: h.Guard, Mode: h.Mode,
@@ -242,36 +249,52 @@ func (b *builder) bound(members []*member) []*member {
 	for _, m := range members {
 		if m.live != nil {
 			m.participant.Binding = m.binding
+			if w, ok := m.binding.(*transport.Webhook); ok {
+				m.participant.FirstTimeout, m.participant.Cold = m.entry.FirstTimeout, w.Cold
+			}
 		}
 	}
 	return members
 }
 
 // live returns what the plan before holds of an entry, or makes it.
-func (b *builder) live(id identity, dial func(*transitions) (binding, error)) *live {
+func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding, error)) *live {
 	l := b.kept[id]
+	if l == nil && h != nil {
+		l = b.renamed(id)
+	}
 	if l == nil {
 		l = &live{}
 		var err error
-		if l.binding, err = dial(&l.transitions); err != nil {
+		if l.binding, err = dial(&l.events); err != nil {
 			b.mistakes = append(b.mistakes, err)
 			return nil
 		}
+		b.keepUp(l, h)
 		b.fresh = append(b.fresh, l)
 	}
 	b.made[id] = l
 	return l
 }
 
+// keepUp gives an entry what is done for it beside asking it. It begins once
+// the plan is in force.
+func (b *builder) keepUp(l *live, h *config.Hook) {
+	if w, ok := l.binding.(*transport.Webhook); ok && h.Webhook.Warmup {
+		l.warmup = newWarmup(l, w, b.options.Logger)
+		l.upkeep.tasks = append(l.upkeep.tasks, l.warmup.run)
+	}
+}
+
 // way returns how an entry is reached and what makes that.
-func (b *builder) way(h *config.Hook) (metrics.Binding, func(*transitions) (binding, error)) {
+func (b *builder) way(chainName string, h *config.Hook) (metrics.Binding, func(*events) (binding, error)) {
 	switch {
 	case h.Command != nil:
-		return metrics.Subprocess, func(*transitions) (binding, error) { return b.command(h) }
+		return metrics.Subprocess, func(*events) (binding, error) { return b.command(h) }
 	case h.Webhook != nil:
-		return metrics.Webhook, func(t *transitions) (binding, error) { return b.webhook(h, t) }
+		return metrics.Webhook, func(e *events) (binding, error) { return b.webhook(chainName, h, e) }
 	}
-	return metrics.InProcess, func(*transitions) (binding, error) { return b.guard(h) }
+	return metrics.InProcess, func(*events) (binding, error) { return b.guard(h) }
 }
 
 func (b *builder) command(h *config.Hook) (binding, error) {
@@ -296,12 +319,12 @@ func environment(base []string, own map[string]string) []string {
 	return all
 }
 
-func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
+func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding, error) {
 	w := h.Webhook
 	o := transport.WebhookOptions{
 		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
 		Breaker:     breakerOptions(w.Breaker),
-		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: t,
+		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: e, ColdAfter: w.ColdAfter, MaxConnAge: w.MaxConnAge,
 	}
 	if w.TLS != nil {
 		o.TLS = &tls.Config{RootCAs: w.TLS.Roots, ServerName: w.TLS.ServerName, MinVersion: tls.VersionTLS12}
@@ -327,6 +350,12 @@ func (b *builder) webhook(h *config.Hook, t *transitions) (binding, error) {
 			return nil, h.Mistake("signing.secret", err.Error())
 		}
 		o.Signer = s
+	}
+	if w.Unwrap == config.LambdaInvoke {
+		o.Wrapping = transport.LambdaInvoke
+	}
+	if w.CloudEvents {
+		o.EventSource = eventSource(chainName)
 	}
 	if w.BindAnswers != config.Unbound {
 		var err error

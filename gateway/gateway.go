@@ -160,7 +160,9 @@ type Gateway struct {
 
 	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
-	refused  atomic.Pointer[string] // why the latest files were refused; nil where they were not
+	// firstWarmups are those that a start waits for.
+	firstWarmups []*warmup
+	refused      atomic.Pointer[string] // why the latest files were refused; nil where they were not
 
 	reloading sync.Mutex // held by whoever changes what follows
 	set       *config.Set
@@ -208,6 +210,11 @@ func New(options Options) (*Gateway, error) {
 	}
 	if err := g.adopt(context.Background(), set); err != nil {
 		return nil, err
+	}
+	for _, m := range g.plans.current().hooks {
+		if m.warmup != nil {
+			g.firstWarmups = append(g.firstWarmups, m.warmup)
+		}
 	}
 	return g, nil
 }

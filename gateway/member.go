@@ -29,36 +29,16 @@ type member struct {
 // live is what outlasts a reload that did not touch the entry (G5): the way to
 // the participant, with its breaker and its processes, and the counts.
 type live struct {
-	binding     binding
-	counts      counts
-	transitions transitions
+	binding binding
+	counts  counts
+	events  events
+	// upkeep is what the gateway does for the entry on its own account.
+	upkeep upkeep
+	warmup *warmup // nil where there is none
+	// declared is the entry as the latest plan in force has it.
+	declared atomic.Pointer[config.Hook]
 	// holders is how many plans hold it; the last one to let go closes it.
 	holders atomic.Int64
-}
-
-// transitions counts the changes of a breaker. The breaker is there before its
-// series are.
-type transitions struct {
-	series atomic.Pointer[metrics.ParticipantObserver]
-}
-
-// countedBy gives it its series. Those of a later plan count on in the same
-// place, since series are shared by name.
-func (t *transitions) countedBy(series *metrics.ParticipantObserver) { t.series.Store(series) }
-
-// Transition implements [transport.WebhookObserver].
-func (t *transitions) Transition(from, to transport.BreakerState) {
-	if series := t.series.Load(); series != nil {
-		series.Transition(breakerState(from), breakerState(to))
-	}
-}
-
-// identity says which entry of one plan is which entry of the next.
-type identity struct {
-	chain, name string
-	fingerprint [32]byte
-	// nth tells apart entries that are the same to the letter.
-	nth int
 }
 
 // counts are what one entry said since it came into force.
@@ -110,23 +90,26 @@ func (o observer) Flipped(from, to chain.Decision) { o.metrics.Flipped(from, to)
 
 // HookEntry is one participant as GET /v1/hooks shows it.
 type HookEntry struct {
-	Name        string        `json:"name"`
-	Kind        string        `json:"kind"`
-	Binding     string        `json:"binding"`
-	Chain       string        `json:"chain,omitempty"`
-	File        string        `json:"file,omitempty"`
-	Line        int           `json:"line,omitempty"`
-	Events      []string      `json:"events"`
-	Tools       []string      `json:"tools"`
-	Mode        string        `json:"mode"`
-	Guard       bool          `json:"guard"`
-	OnFailure   string        `json:"on_failure"`
-	TimeoutMS   int64         `json:"timeout_ms"`
-	InFlight    int           `json:"in_flight"`
-	Breaker     *BreakerEntry `json:"breaker,omitempty"`
-	Workers     *WorkersEntry `json:"workers,omitempty"`
-	Counts      CountsEntry   `json:"counts"`
-	LastFailure *FailureEntry `json:"last_failure,omitempty"`
+	Name      string   `json:"name"`
+	Kind      string   `json:"kind"`
+	Binding   string   `json:"binding"`
+	Chain     string   `json:"chain,omitempty"`
+	File      string   `json:"file,omitempty"`
+	Line      int      `json:"line,omitempty"`
+	Events    []string `json:"events"`
+	Tools     []string `json:"tools"`
+	Mode      string   `json:"mode"`
+	Guard     bool     `json:"guard"`
+	OnFailure string   `json:"on_failure"`
+	TimeoutMS int64    `json:"timeout_ms"`
+	// FirstCallTimeoutMS holds instead while the hook is cold.
+	FirstCallTimeoutMS int64         `json:"first_call_timeout_ms,omitempty"`
+	InFlight           int           `json:"in_flight"`
+	Breaker            *BreakerEntry `json:"breaker,omitempty"`
+	Warmup             *WarmupEntry  `json:"warmup,omitempty"`
+	Workers            *WorkersEntry `json:"workers,omitempty"`
+	Counts             CountsEntry   `json:"counts"`
+	LastFailure        *FailureEntry `json:"last_failure,omitempty"`
 }
 
 // BreakerEntry is the state of a circuit breaker.
@@ -176,7 +159,8 @@ func (m *member) describe() HookEntry {
 		Name: p.Name, Kind: p.Kind.String(), Binding: m.reached.String(), Chain: m.chain,
 		Events: []string{}, Tools: append([]string{}, p.Tools...),
 		Mode: p.Mode.String(), Guard: p.Guard, OnFailure: p.OnFailure.String(), TimeoutMS: p.Timeout.Milliseconds(),
-		InFlight: status.InFlight,
+		FirstCallTimeoutMS: p.FirstTimeout.Milliseconds(),
+		InFlight:           status.InFlight,
 		Counts: CountsEntry{
 			Allow: m.counts.allow.Load(), Deny: m.counts.deny.Load(), Modify: m.counts.modify.Load(),
 			Replace: m.counts.replace.Load(), Failure: m.counts.failure.Load(), FailedOpen: m.counts.failedOpen.Load(),
@@ -200,8 +184,15 @@ func (m *member) describe() HookEntry {
 	if w := status.Workers; w != nil {
 		e.Workers = &WorkersEntry{Processes: w.Processes, Alive: w.Alive, Restarts: w.Restarts}
 	}
-	if f := m.counts.lastFailure.Load(); f != nil {
-		e.LastFailure = &FailureEntry{Time: f.at, Cause: f.why.Cause.String(), Text: clip(f.why.Text), Detail: clip(f.why.Detail)}
-	}
+	e.Warmup = m.warmup.describe()
+	e.LastFailure = m.counts.lastFailure.Load().describe()
 	return e
+}
+
+// describe returns the failure as /v1/hooks shows it, nil where there is none.
+func (f *failure) describe() *FailureEntry {
+	if f == nil {
+		return nil
+	}
+	return &FailureEntry{Time: f.at, Cause: f.why.Cause.String(), Text: clip(f.why.Text), Detail: clip(f.why.Detail)}
 }

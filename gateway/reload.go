@@ -73,12 +73,18 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	for _, l := range next.lives {
 		l.holders.Add(1)
 	}
+	for _, m := range next.plan.hooks {
+		m.declared.Store(m.entry)
+	}
 	next.activate()
 	before, lives := g.plans.put(next.plan), g.lives
 	g.set, g.lives, g.seats = set, next.lives, next.seats
 	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", set.Operator.Path),
 		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.Int("agents", len(set.Agents)),
 		slog.String("config_sha256", next.plan.sum))
+	for _, l := range next.lives {
+		l.upkeep.start() //nolint:contextcheck // it outlives the reload
+	}
 	if before != nil {
 		g.retire(before, lives)
 	}
@@ -121,6 +127,7 @@ func (g *Gateway) stopShadows() {
 func (g *Gateway) release(lives map[identity]*live) {
 	for _, l := range lives {
 		if l.holders.Add(-1) == 0 {
+			l.upkeep.end()
 			l.binding.Close()
 		}
 	}

@@ -86,3 +86,12 @@ type repeatedID struct{}
 func (repeatedID) CheckBoundAnswer(answer []byte, id string, _ []byte) error {
 	return signature.CheckBoundAnswer(answer, id)
 }
+
+// eventSource is where the events come from that calls of an entry are: the
+// gateway, or the chain of a tenant in it. The empty name is the operator's.
+func eventSource(chainName string) string {
+	if chainName == "" {
+		return "/hookgate"
+	}
+	return "/hookgate/chains/" + url.PathEscape(chainName)
+}

@@ -142,9 +142,11 @@ func (g *Gateway) adminHandler() http.Handler {
 
 // readiness is what /readyz says.
 type readiness struct {
-	// Status is "ready", or why not: "starting", "stopping".
-	Status string          `json:"status"`
-	Config configReadiness `json:"config"`
+	// Status is "ready", or why not: "starting", "waiting", "stopping".
+	Status string `json:"status"`
+	// WaitingFor is what has to be before it is ready.
+	WaitingFor []string        `json:"waiting_for,omitempty"`
+	Config     configReadiness `json:"config"`
 }
 
 type configReadiness struct {
@@ -156,6 +158,19 @@ type configReadiness struct {
 	Error string `json:"error,omitempty"`
 }
 
+// waitsFor is what has to be before the gateway is ready: the endpoints of the
+// first configuration are warmed up. Those of a later one do not take it back,
+// since the calls of that moment would have to go somewhere.
+func (g *Gateway) waitsFor() []string {
+	var all []string
+	for _, w := range g.firstWarmups {
+		if what := w.waitsFor(); what != "" {
+			all = append(all, what)
+		}
+	}
+	return all
+}
+
 func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 	state := readiness{Status: "ready", Config: configReadiness{LastReload: "ok", SHA256: g.plans.sum()}}
 	if state.Config.SHA256 == "" {
@@ -163,6 +178,9 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 	}
 	if why := g.refused.Load(); why != nil {
 		state.Config.LastReload, state.Config.Error = "invalid", *why
+	}
+	if state.WaitingFor = g.waitsFor(); len(state.WaitingFor) > 0 {
+		state.Status = "waiting"
 	}
 	if g.stopping.Load() {
 		state.Status = "stopping"

@@ -19,6 +19,7 @@ type catalogue struct {
 	decisions, denials                              table
 	answers, failures, failOpen, flips, transitions table
 	turns, permissions, callers                     table
+	remote                                          remoteTables
 
 	decisionDurations, hookDurations, turnDurations histograms
 
@@ -42,6 +43,7 @@ func (s *shapes) catalogue(before *catalogue) *catalogue {
 		turns:             newTable(s.turns, &before.turns),
 		permissions:       newTable(s.permissions, &before.permissions),
 		callers:           newTable(s.callers, &before.callers),
+		remote:            s.remote.tables(&before.remote),
 		decisionDurations: newHistograms(s.decisionDurations, [2]string{"chain", "event"}, &before.decisionDurations),
 		hookDurations:     newHistograms(s.hookDurations, [2]string{"hook", "binding"}, &before.hookDurations),
 		turnDurations:     newHistograms(s.turnDurations, [2]string{"agent"}, &before.turnDurations),
@@ -52,7 +54,8 @@ func (s *shapes) catalogue(before *catalogue) *catalogue {
 }
 
 func (c *catalogue) tables() []*table {
-	return []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions, &c.turns, &c.permissions, &c.callers}
+	own := []*table{&c.decisions, &c.denials, &c.answers, &c.failures, &c.failOpen, &c.flips, &c.transitions, &c.turns, &c.permissions, &c.callers}
+	return append(own, c.remote.all()...)
 }
 
 func (c *catalogue) histograms() []*histograms {

@@ -110,11 +110,13 @@ func (d *draft) participant(c *Chain, p *Participant) *ParticipantObserver {
 			answers:  d.answers.row(names{name, binding}, answers),
 			failures: d.failures.row(names{name, binding}, failures),
 			failOpen: d.failOpen.row(names{name}, p.failsOpen()),
+			timeout:  p.Timeout,
 			duration: d.hookDurations.series([2]string{name, binding}),
 		}
 		if p.HasBreaker {
 			o.transitions = d.transitions.row(names{name}, p.transitions())
 		}
+		d.way(o, name, p)
 		if p.State != nil {
 			d.states.add(name, p)
 		}

@@ -18,6 +18,12 @@ type ParticipantObserver struct {
 	flips       *row // nil where it enforces
 	transitions *row // nil where it has no breaker
 	duration    prometheus.Observer
+
+	// timeout is how long a call may take that finds it warm.
+	timeout                          time.Duration
+	firstCalls, connections, retries *row // nil where it is not remote
+	handshakes                       *row // nil where it is not reached by TLS
+	warmups                          *row // nil where it is not warmed up
 }
 
 var _ chain.ParticipantObserver = (*ParticipantObserver)(nil)

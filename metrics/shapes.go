@@ -14,6 +14,7 @@ type shapes struct {
 	decisions, denials                              *shape
 	answers, failures, failOpen, flips, transitions *shape
 	turns, permissions, callers                     *shape
+	remote                                          remoteShapes
 	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
 	breakerState, breakerNextTry                    *prometheus.Desc
 	inFlight, configInfo, configSince               *prometheus.Desc
@@ -54,6 +55,7 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 		callers: newShape("caller_requests_total",
 			"Requests of each caller: admitted, or refused by its scopes, its chains, its rate or its limit in flight.",
 			[]string{"caller"}, []string{"result"}, admissionColumns()),
+		remote: newRemoteShapes(),
 		decisionDurations: durations("decision_duration_seconds",
 			"How long chains took to decide.", ladder(maxBudget)),
 		hookDurations: durations("hook_duration_seconds",
@@ -82,10 +84,10 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 // descs are the metrics that describe themselves. Those of the histograms come
 // and go with their series.
 func (s *shapes) descs() []*prometheus.Desc {
-	return []*prometheus.Desc{
+	return append(s.remote.descs(),
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
 		s.turns.desc, s.permissions.desc, s.callers.desc,
 		s.breakerState, s.breakerNextTry, s.inFlight, s.hookTimeout, s.turnsInFlight, s.callersInFlight, s.configInfo, s.configSince,
-	}
+	)
 }

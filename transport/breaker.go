@@ -168,6 +168,16 @@ func (b *breaker) turned(to gobreaker.State) {
 	b.opened.Store(true)
 }
 
+// refuses says why nothing is let through for now; empty where something is.
+func (b *breaker) refuses() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open() {
+		return b.refusal()
+	}
+	return ""
+}
+
 // pass is a call that was let through.
 type pass struct {
 	breaker *breaker

@@ -33,6 +33,13 @@ type WebhookOptions struct {
 	// UserAgent says who asks. Empty means "hookgate".
 	UserAgent string
 	Breaker   BreakerOptions
+	// ColdAfter is how long the endpoint may have answered nothing before it
+	// counts as cold. Zero means a minute.
+	ColdAfter time.Duration
+	// MaxConnAge is how old a connection may be that carries another call. Zero
+	// means five minutes. Those that are opened after find where the name of
+	// the endpoint then leads.
+	MaxConnAge time.Duration
 	// MaxInFlight bounds the calls under way. Zero means 1024.
 	MaxInFlight int
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
@@ -42,19 +49,17 @@ type WebhookOptions struct {
 	// Authorizer gives every question its credential. Nil means that none is
 	// needed.
 	Authorizer Authorizer
+	// EventSource makes questions events of CloudEvents 1.0 in binary mode,
+	// which come from there: a reference to a URI. Empty means that they are
+	// none.
+	EventSource string
+	// Wrapping is what the endpoint puts around its answers.
+	Wrapping Wrapping
 	// Answers are checked for being those to their questions. Nil means that
 	// they need not show it.
 	Answers AnswerChecker
 	// Observer is told of the breaker's transitions. May be nil.
 	Observer WebhookObserver
-}
-
-// WebhookObserver is told what happens to one remote participant.
-type WebhookObserver interface {
-	// Transition is told of each change of the breaker's state. It is called
-	// under the breaker's lock, from calls and from Status: it must not block,
-	// nor ask the webhook anything.
-	Transition(from, to BreakerState)
 }
 
 // Webhook is the [chain.Binding] of a participant behind a URL.
@@ -68,6 +73,8 @@ type Webhook struct {
 	sender  sender
 	breaker *breaker
 	calls   limit
+	warmth  warmth
+	observe WebhookObserver
 	closed  atomic.Bool
 	// refused is called where the endpoint does not take the credential.
 	refused func()
@@ -76,6 +83,8 @@ type Webhook struct {
 	authorized bool
 	hidden     *secrets
 	answers    AnswerChecker
+	source     string // of events; empty where questions are none
+	wrapping   Wrapping
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -83,9 +92,15 @@ type Webhook struct {
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	u, err := checkURL(o.URL, o.TLS != nil)
 	headers, headersErr := operatorHeaders(o.Headers)
-	errs := []error{err, headersErr, o.Breaker.check()}
+	errs := []error{err, headersErr, o.Breaker.check(), checkEventSource(o.EventSource)}
 	if o.MaxInFlight < 0 {
 		errs = append(errs, fmt.Errorf("max in flight %d is negative", o.MaxInFlight))
+	}
+	if o.ColdAfter < 0 {
+		errs = append(errs, fmt.Errorf("cold after %v is negative", o.ColdAfter))
+	}
+	if o.MaxConnAge < 0 {
+		errs = append(errs, fmt.Errorf("max connection age %v is negative", o.MaxConnAge))
 	}
 	if o.MaxResponseBytes < 0 {
 		errs = append(errs, fmt.Errorf("max response bytes %d is negative", o.MaxResponseBytes))
@@ -103,6 +118,12 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.MaxResponseBytes == 0 {
 		o.MaxResponseBytes = 1 << 20
 	}
+	if o.ColdAfter == 0 {
+		o.ColdAfter = time.Minute
+	}
+	if o.MaxConnAge == 0 {
+		o.MaxConnAge = 5 * time.Minute
+	}
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
@@ -117,17 +138,14 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 // newWebhook puts breaker and limit in front of a sender.
 func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
 	w := &Webhook{
-		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers,
+		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
+		observe: observerOf(o), refused: func() {},
+		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource, wrapping: o.Wrapping,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
 	}
-	w.breaker = newBreaker(o.Breaker, func(from, to BreakerState) {
-		if o.Observer != nil {
-			o.Observer.Transition(from, to)
-		}
-	})
+	w.breaker = newBreaker(o.Breaker, w.observe.Transition)
 	return w
 }
 
@@ -140,15 +158,59 @@ func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	found := report{err: errFailed} // what a panic leaves standing
 	defer func() {
 		admitted.done(found)
-		if w.breaker.justOpened() || w.closed.Load() {
-			w.sender.dropIdle()
-		}
+		w.tidy()
 	}()
+	var began time.Time // zero where it is warm
+	if w.Cold() {
+		began = time.Now()
+	}
 	answer, pause := w.askWithinLimit(ctx, call)
 	found = report{err: counted(ctx, call, answer), pause: pause}
+	w.warmth.learn(found.err, answer)
+	if !began.IsZero() && !errors.Is(found.err, errUncounted) {
+		w.observe.FirstCall(time.Since(began), found.err == nil)
+	}
 	return answer
 }
 
+// Try puts a question that is nobody's call, to find out whether the endpoint
+// answers. Neither the breaker nor the observer counts it, and it is not asked
+// while the breaker is open. It warms the endpoint as any other does.
+func (w *Webhook) Try(ctx context.Context, call chain.Call) chain.Answer {
+	if refusal := w.breaker.refuses(); refusal != "" {
+		return chain.Fail(chain.BreakerOpen, refusal, w.where)
+	}
+	defer w.tidy()
+	answer, _ := w.askWithinLimit(ctx, call)
+	answer = call.Checked(answer)
+	w.warmth.learn(counted(ctx, call, answer), answer)
+	return answer
+}
+
+// tidy drops the connections that nobody should meet again.
+func (w *Webhook) tidy() {
+	opened := w.breaker.justOpened()
+	if opened {
+		w.warmth.forget()
+	}
+	switch {
+	case opened:
+		w.sender.renew()
+	case w.closed.Load():
+		w.sender.dropIdle()
+	}
+}
+
+// Cold says that the endpoint may have to start before it can answer: it has
+// not answered yet or not for a while, or its connections were lost or dropped
+// since.
+func (w *Webhook) Cold() bool { return w.warmth.left() == 0 }
+
+// ColdIn is when it will be, if nobody asks it until then; zero where it is.
+func (w *Webhook) ColdIn() time.Duration { return w.warmth.left() }
+
+// askWithinLimit returns the answer, and for how long the endpoint asked to be
+// left alone.
 func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.Answer, time.Duration) {
 	if !w.calls.enter() {
 		return w.calls.full(), 0
@@ -166,12 +228,15 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	if w.answers != nil {
 		q.more = append(q.more, field{headerID, q.id}) // which a signature repeats
 	}
+	if w.source != "" {
+		q.more = append(q.more, cloudEvent(w.source, q.id, call.Request, time.Now())...)
+	}
 	if w.authorized {
 		q.given = &secrets{}
 	}
 	r, failed := w.sender.send(ctx, q)
 	answer, pause := w.answer(ctx, call, q, r, failed)
-	if answer.Failure != nil && w.repeats(q, r, failed) {
+	if answer.Failure != nil && w.repeats(q, r, failed, answer.Failure.Detail) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
 	}
 	return answer, pause
@@ -179,8 +244,8 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 
 // repeats says that what came back has a secret of the question in it. All of
 // it is looked at, since a detail may end in the midst of one.
-func (w *Webhook) repeats(q question, r reply, failed *sendFailure) bool {
-	said := strings.Join([]string{r.location, r.encoding, r.retryAfter, string(r.body)}, "\n")
+func (w *Webhook) repeats(q question, r reply, failed *sendFailure, detail string) bool {
+	said := strings.Join([]string{detail, r.location, r.encoding, r.retryAfter, r.functionError, string(r.body)}, "\n")
 	if failed != nil {
 		said = failed.err.Error()
 	}
@@ -201,7 +266,7 @@ func (w *Webhook) answer(ctx context.Context, call chain.Call, q question, r rep
 	if pause := r.pauseAsked(w.breaker.options.MaxRetryAfter); pause > 0 {
 		return w.throttled(r, pause), pause
 	}
-	return bound(w.answers, w.judge(r, call.Request.Event()), r.body, q), 0
+	return w.judge(r, q, call.Request.Event()), 0
 }
 
 // throttled is the failure of an endpoint that asks to be left alone.
@@ -213,7 +278,7 @@ func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
 
 // judge reads a reply. Its status says whether the participant lives, and only
 // then its body what it decided.
-func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
+func (w *Webhook) judge(r reply, q question, event chain.Event) chain.Answer {
 	switch r.status {
 	case http.StatusOK:
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -231,7 +296,11 @@ func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
 		return chain.Fail(chain.Malformed, "answered in a content encoding that was not asked for",
 			fmt.Sprintf("POST %s: Content-Encoding %.64q", w.where, r.encoding))
 	}
-	return readAnswer(r.body, event)
+	body, failure := w.wrapping.unwrapped(r)
+	if failure != nil {
+		return *failure
+	}
+	return bound(w.answers, readAnswer(body, event), body, q)
 }
 
 func (w *Webhook) detail(failed *sendFailure) string {

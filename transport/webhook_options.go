@@ -27,7 +27,7 @@ func ownHeader(canonical string) bool {
 		"Trailer", "Upgrade", "Expect":
 		return true
 	}
-	return strings.HasPrefix(canonical, "Webhook-") || strings.HasPrefix(canonical, "X-Hookgate-")
+	return strings.HasPrefix(canonical, "Ce-") || strings.HasPrefix(canonical, "Webhook-") || strings.HasPrefix(canonical, "X-Hookgate-")
 }
 
 // operatorHeaders checks the headers of an entry and returns them in canonical

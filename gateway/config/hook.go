@@ -44,10 +44,13 @@ type Hook struct {
 	// When says whether the hook is asked about a request; nil is always.
 	When func(*chain.Request) bool
 	// Timeout is positive and at most ten minutes.
-	Timeout   time.Duration
-	OnFailure chain.OnFailure
-	Guard     bool
-	Mode      chain.Mode
+	Timeout time.Duration
+	// FirstTimeout holds instead while the hook is cold, and is longer; 0 where
+	// there is no such difference.
+	FirstTimeout time.Duration
+	OnFailure    chain.OnFailure
+	Guard        bool
+	Mode         chain.Mode
 
 	// Fingerprint is the hash of everything its binding is made of: resolved
 	// values and the contents of referenced files. What the chain alone looks
@@ -95,7 +98,7 @@ func entryKeys() []string {
 // ownedKeys are the keys that belong to some bindings only.
 func ownedKeys() []string {
 	return []string{
-		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "breaker", "tls", "proxy", "with", "max_in_flight", "max_response_bytes",
+		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms", "with", "max_in_flight", "max_response_bytes",
 	}
 }
 
@@ -107,7 +110,7 @@ func owners(key string) []string {
 	switch key {
 	case "env", "dir", "worker":
 		return []string{"command"}
-	case "headers", "auth", "signing", "bind_answers", "breaker", "tls", "proxy":
+	case "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms":
 		return []string{"url"}
 	case "with":
 		return []string{"use"}
@@ -226,6 +229,9 @@ func (r *reading) applying(h *Hook, o object) {
 		if ms, ok := r.whole(v, maxTimeoutMs); ok {
 			h.Timeout = time.Duration(ms) * time.Millisecond
 		}
+	}
+	if v, ok := o["first_call_timeout_ms"]; ok {
+		r.firstTimeout(h, v)
 	}
 }
 

@@ -80,9 +80,9 @@ func worst(hooks []*Hook, applies func(*Hook) bool) time.Duration {
 		switch {
 		case h.Mode == chain.Shadow || !applies(h): // ends no run
 		case h.Guard:
-			run = max(run, h.Timeout)
+			run = max(run, h.Patience())
 		default:
-			total += run + h.Timeout
+			total += run + h.Patience()
 			run = 0
 		}
 	}

@@ -64,10 +64,14 @@ func warnEmpty(c Chain, f *File) []Warning {
 func warnTimes(c Chain, f *File) []Warning {
 	var all []Warning
 	for _, h := range f.Hooks {
-		if h.Timeout > c.Budget {
+		key := "timeout_ms"
+		if h.FirstTimeout > 0 {
+			key = "first_call_timeout_ms"
+		}
+		if h.Patience() > c.Budget {
 			all = append(all, Warning{h.Position, fmt.Sprintf(
-				"timeout_ms %d is longer than the whole chain may take, which is budget_ms %d",
-				h.Timeout.Milliseconds(), c.Budget.Milliseconds())})
+				"%s %d is longer than the whole chain may take, which is budget_ms %d",
+				key, h.Patience().Milliseconds(), c.Budget.Milliseconds())})
 		}
 	}
 	if c.Name != OperatorChain && len(f.Hooks) == 0 && f.Budget == 0 {

@@ -1,0 +1,40 @@
+package config
+
+import "time"
+
+const (
+	minColdAfterMs = 1000
+	maxColdAfterMs = 24 * 60 * 60 * 1000
+)
+
+// firstTimeout reads how long a call may take that finds the hook cold.
+func (r *reading) firstTimeout(h *Hook, v value) {
+	ms, ok := r.whole(v, maxTimeoutMs)
+	if !ok {
+		return
+	}
+	h.FirstTimeout = time.Duration(ms) * time.Millisecond
+	if h.FirstTimeout <= h.Timeout {
+		r.fail(v, "%d is not longer than timeout_ms, which is %d: leave it out, or raise it", ms, h.Timeout.Milliseconds())
+	}
+}
+
+// Patience is the longest that the hook may ever take.
+func (h *Hook) Patience() time.Duration { return max(h.Timeout, h.FirstTimeout) }
+
+// warmth reads when an endpoint is cold, and whether it is warmed up.
+func (r *reading) warmth(w *Webhook, o object) {
+	if v, ok := o["warmup"]; ok {
+		w.Warmup, _ = r.boolean(v)
+	}
+	v, ok := o["cold_after_ms"]
+	if !ok {
+		return
+	}
+	if ms, ok := r.between(v, minColdAfterMs, maxColdAfterMs); ok {
+		w.ColdAfter = time.Duration(ms) * time.Millisecond
+	}
+	if _, first := o["first_call_timeout_ms"]; !first && !w.Warmup {
+		r.fail(v, "belongs to first_call_timeout_ms or warmup, and there is neither")
+	}
+}
