@@ -599,23 +599,33 @@ func TestC12_TimeOfOnesOwnIsNotTakenFromTheOthers(t *testing.T) {
 	}{
 		"longer than the budget": {
 			[]*Participant{hook("a", person(time.Second/2, allowed)), hook("p", person(40*time.Second, allowed), ownTime), hook("b", person(time.Second/4, allowed))},
-			0, Outcome{Decision: Allow}, NoCause, 40*time.Second + 3*time.Second/4,
+			0,
+			Outcome{Decision: Allow},
+			NoCause, 40*time.Second + 3*time.Second/4,
 		},
 		"the budget goes on counting behind it": {
 			[]*Participant{hook("p", person(40*time.Second, allowed), ownTime), hook("b", hangs(), mayFail), hook("c", hangs(), mayFail)},
-			0, Outcome{Decision: Deny, Reason: "hook 'c' could not answer within the chain's budget of 1000 ms: timed out after 10 ms"}, Budget, 40*time.Second + 950*time.Millisecond,
+			0,
+			Outcome{Decision: Deny, Reason: "hook 'c' could not answer within the chain's budget of 1000 ms: timed out after 10 ms"},
+			Budget, 40*time.Second + 950*time.Millisecond,
 		},
 		"its own time runs out": {
 			[]*Participant{hook("p", person(time.Hour, allowed), ownTime)},
-			0, Outcome{Decision: Deny, Reason: "hook 'p' could not answer and denies on failure: timed out after 60000 ms"}, Timeout, time.Minute,
+			0,
+			Outcome{Decision: Deny, Reason: "hook 'p' could not answer and denies on failure: timed out after 60000 ms"},
+			Timeout, time.Minute,
 		},
 		"the caller does not wait for it": {
 			[]*Participant{hook("p", person(time.Hour, allowed), ownTime)},
-			10 * time.Second, Outcome{Decision: Deny, Reason: "hook 'p' could not answer within the 10000 ms that the caller waits: timed out after 9950 ms"}, Budget, 9950 * time.Millisecond,
+			10 * time.Second,
+			Outcome{Decision: Deny, Reason: "hook 'p' could not answer within the 10000 ms that the caller waits: timed out after 9950 ms"},
+			Budget, 9950 * time.Millisecond,
 		},
 		"the caller waits for it and not for the next": {
 			[]*Participant{hook("p", person(9*time.Second, allowed), ownTime), hook("b", hangs())},
-			9500 * time.Millisecond, Outcome{Decision: Deny, Reason: "hook 'b' could not answer within the chain's budget of 1000 ms: timed out after 450 ms"}, Budget, 9450 * time.Millisecond,
+			9500 * time.Millisecond,
+			Outcome{Decision: Deny, Reason: "hook 'b' could not answer within the chain's budget of 1000 ms: timed out after 450 ms"},
+			Budget, 9450 * time.Millisecond,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
