@@ -36,6 +36,10 @@ type builder struct {
 	// dry makes nothing that starts a process by itself.
 	dry bool
 
+	// gone are those of them that have no place in this plan yet; nil before
+	// anybody asked.
+	gone []identity
+
 	made     map[identity]*live
 	fresh    []*live // made here, and to be closed if the plan is not
 	mistakes []error
@@ -152,7 +156,7 @@ func (m *member) measured() *metrics.Participant {
 	p := m.participant
 	return &metrics.Participant{
 		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
-		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
 		State: func() metrics.State {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}
@@ -174,6 +178,11 @@ func breakerState(s transport.BreakerState) metrics.BreakerState {
 		return metrics.BreakerOpen
 	}
 	return 0
+}
+
+// secured says that the way to the member is secured by TLS.
+func (m *member) secured() bool {
+	return m.entry != nil && m.entry.Webhook != nil && m.entry.Webhook.URL.Scheme == "https"
 }
 
 // causes are the failures that the way to the member can have.
@@ -222,11 +231,9 @@ func (b *builder) interceptors() []*member {
 // members are the entries of one file.
 func (b *builder) members(chainName string, file *config.File) []*member {
 	var members []*member
-	twins := map[identity]int{}
-	for _, h := range file.Hooks {
-		id := identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}
-		id.nth = twins[id]
-		twins[identity{chain: chainName, name: h.Name, fingerprint: h.Fingerprint}]++
+	ids := identities(chainName, file)
+	for i, h := range file.Hooks {
+		id := ids[i]
 		reached, dial := b.way(chainName, h)
 		members = append(members, &member{
 			live: b.live(id, h, dial), reached: reached, chain: chainName, entry: h,
@@ -257,6 +264,9 @@ func (b *builder) bound(members []*member) []*member {
 // live returns what the plan before holds of an entry, or makes it.
 func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding, error)) *live {
 	l := b.kept[id]
+	if l == nil && h != nil {
+		l = b.renamed(id)
+	}
 	if l == nil {
 		l = &live{}
 		var err error
@@ -320,7 +330,7 @@ func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding,
 	o := transport.WebhookOptions{
 		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
 		Breaker:     breakerOptions(w.Breaker),
-		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: e, ColdAfter: w.ColdAfter,
+		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: e, ColdAfter: w.ColdAfter, MaxConnAge: w.MaxConnAge,
 	}
 	if w.TLS != nil {
 		o.TLS = &tls.Config{RootCAs: w.TLS.Roots, ServerName: w.TLS.ServerName, MinVersion: tls.VersionTLS12}
@@ -346,6 +356,9 @@ func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding,
 			return nil, h.Mistake("signing.secret", err.Error())
 		}
 		o.Signer = s
+	}
+	if w.Unwrap == config.LambdaInvoke {
+		o.Wrapping = transport.LambdaInvoke
 	}
 	if w.CloudEvents {
 		o.EventSource = eventSource(chainName)

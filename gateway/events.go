@@ -51,6 +51,35 @@ func (e *events) FirstCall(took time.Duration, answered bool) {
 	e.count(func(o *metrics.ParticipantObserver) { o.FirstCall(took, answered) })
 }
 
+// Connected implements [transport.WebhookObserver].
+func (e *events) Connected(reused bool) {
+	if seen := e.seen.Load(); seen != nil { // at every call, so without a closure
+		seen.series.Connected(reused)
+	}
+}
+
+// Repeated implements [transport.WebhookObserver].
+func (e *events) Repeated() { e.count((*metrics.ParticipantObserver).Repeated) }
+
+// HandshakeFailed implements [transport.WebhookObserver].
+func (e *events) HandshakeFailed(why transport.HandshakeFailure) {
+	e.count(func(o *metrics.ParticipantObserver) { o.HandshakeFailed(handshake(why)) })
+}
+
+func handshake(why transport.HandshakeFailure) metrics.Handshake {
+	switch why {
+	case transport.HandshakeCertificate:
+		return metrics.HandshakeCertificate
+	case transport.HandshakeRefused:
+		return metrics.HandshakeRefused
+	case transport.HandshakeTimeout:
+		return metrics.HandshakeTimeout
+	case transport.HandshakeBroken:
+		return metrics.HandshakeBroken
+	}
+	return 0
+}
+
 // warmed counts a try to warm the endpoint up.
 func (e *events) warmed(passed bool) {
 	e.count(func(o *metrics.ParticipantObserver) { o.WarmedUp(passed) })

@@ -41,14 +41,6 @@ type live struct {
 	holders atomic.Int64
 }
 
-// identity says which entry of one plan is which entry of the next.
-type identity struct {
-	chain, name string
-	fingerprint [32]byte
-	// nth tells apart entries that are the same to the letter.
-	nth int
-}
-
 // counts are what one entry said since it came into force.
 type counts struct {
 	allow, deny, modify, replace, failure, failedOpen atomic.Int64

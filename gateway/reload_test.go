@@ -116,6 +116,39 @@ func TestAChangedFileIsTakenUpByItself(t *testing.T) {
 	}
 }
 
+func TestG5_AnEntryThatWasOnlyRenamedKeepsItsConnectionsAndItsBreaker(t *testing.T) {
+	first, second := newHookServer(t, answers(`{"decision":"allow"}`)), newHookServer(t, fails(http.StatusInternalServerError))
+	// Two of them are the same but for their names.
+	text := func(names ...string) string {
+		return fmt.Sprintf(`schema: 1
+hooks:
+  - {name: %s, url: %q}
+  - {name: %s, url: %q, tools: [broken], breaker: {consecutive_failures: 1, open_ms: 600000}}
+  - {name: %s, url: %q, tools: [broken], breaker: {consecutive_failures: 1, open_ms: 600000}}
+`, names[0], first.URL, names[1], second.URL, names[2], second.URL)
+	}
+	dir := files(t, map[string]string{"hooks.yaml": text("a", "b", "c")})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	r.decide("", preText)
+	r.wantMetric(`hookgate_hook_connections_total{connection="new",hook="a"}`, "1")
+	r.decide("", strings.Replace(preText, "shell", "broken", 1)) // b denies, and c is not asked
+
+	write(t, dir+"/hooks.yaml", text("renamed", "c", "other")) // b is now called other
+	r.reload()
+	r.decide("", preText)
+	r.wantMetric(`hookgate_hook_connections_total{connection="new",hook="renamed"}`, "0")
+	r.wantMetric(`hookgate_hook_connections_total{connection="reused",hook="renamed"}`, "1")
+	r.wantMetric(`hookgate_breaker_state{hook="c",state="closed"}`, "1")
+	r.wantMetric(`hookgate_breaker_state{hook="other",state="open"}`, "1")
+	if _, there := r.metric(`hookgate_breaker_state{hook="a",state="closed"}`); there {
+		t.Error("the series of the name before stay")
+	}
+	hooks := r.do(http.MethodGet, r.base+"/v1/hooks", "").body
+	if !strings.Contains(hooks, `"name":"renamed"`) || !strings.Contains(hooks, `"counts":{"allow":3,`) {
+		t.Errorf("hooks: %s", hooks)
+	}
+}
+
 func TestG5_WhatDidNotChangeKeepsBreakerProcessesAndCounts(t *testing.T) {
 	endpoint := newHookServer(t, fails(http.StatusInternalServerError))
 	entries := func(more string) string {

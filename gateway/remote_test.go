@@ -281,3 +281,20 @@ func TestAnAnswerThatIsBoundIsTakenOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestAFunctionIsAskedOverItsInvokeAPI(t *testing.T) {
+	hook := newHookServer(t, answers(`{"statusCode":200,"headers":{},"body":"{\"decision\":\"allow\"}","isBase64Encoded":false,"cookies":null}`))
+	r, _ := remote(t, hook.URL+"/2015-03-31/functions/function/invocations", "unwrap: lambda_invoke")
+	if decision, reason := r.decide("", preText); decision != "allow" {
+		t.Errorf("%s: %s", decision, reason)
+	}
+	hook.say(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		_, _ = io.WriteString(w, `{"errorMessage":"boom"}`)
+	})
+	const want = "hook 'h' could not answer and denies on failure: answered that its function failed"
+	if decision, reason := r.decide("", preText); decision != "deny" || reason != want {
+		t.Errorf("%s: %s", decision, reason)
+	}
+	r.wantMetric(`hookgate_hook_failures_total{binding="webhook",cause="status",hook="h"}`, "1")
+}

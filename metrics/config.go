@@ -58,6 +58,8 @@ type Participant struct {
 	Causes []chain.Cause
 	// HasBreaker says that a circuit breaker stands before it.
 	HasBreaker bool
+	// TLS says that the way to it is secured by TLS.
+	TLS bool
 	// WarmsUp says that it is asked before it is needed.
 	WarmsUp bool
 	// State reads its state. It is called for every scrape, from any

@@ -37,6 +37,9 @@ var published = map[string]string{
 	"hookgate_breaker_state":                                "hook state",
 	"hookgate_breaker_next_try_timestamp_seconds":           "hook",
 	"hookgate_breaker_transitions_total":                    "from hook to",
+	"hookgate_hook_connections_total":                       "connection hook",
+	"hookgate_hook_retries_total":                           "hook",
+	"hookgate_hook_handshake_failures_total":                "hook why",
 	"hookgate_hook_first_calls_total":                       "hook result",
 	"hookgate_hook_warmups_total":                           "hook result",
 	"hookgate_hook_in_flight":                               "hook",
@@ -67,7 +70,7 @@ func whole() metrics.Config {
 				{Name: "secrets", Binding: metrics.InProcess, Events: chain.Events(), Guard: true, Causes: []chain.Cause{chain.Error}},
 				with(program("no-force-push"), func(p *metrics.Participant) { p.Tools = []string{"shell", "mcp__git__*"} }),
 				with(endpoint("dlp"), func(p *metrics.Participant) {
-					p.Events, p.OnFailure, p.WarmsUp = post(), chain.AllowOnFailure, true
+					p.Events, p.OnFailure, p.WarmsUp, p.TLS = post(), chain.AllowOnFailure, true, true
 				}),
 				with(endpoint("trial"), func(p *metrics.Participant) { p.Mode, p.Guard = chain.Shadow, true }),
 			}},

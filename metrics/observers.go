@@ -20,9 +20,10 @@ type ParticipantObserver struct {
 	duration    prometheus.Observer
 
 	// timeout is how long a call may take that finds it warm.
-	timeout    time.Duration
-	firstCalls *row // nil where it is not remote
-	warmups    *row // nil where it is not warmed up
+	timeout                          time.Duration
+	firstCalls, connections, retries *row // nil where it is not remote
+	handshakes                       *row // nil where it is not reached by TLS
+	warmups                          *row // nil where it is not warmed up
 }
 
 var _ chain.ParticipantObserver = (*ParticipantObserver)(nil)

@@ -9,7 +9,8 @@ import (
 // remoteShapes describe what is counted of the way to a remote participant,
 // beside its answers.
 type remoteShapes struct {
-	firstCalls, warmups *shape
+	firstCalls, warmups              *shape
+	connections, retries, handshakes *shape
 }
 
 func newRemoteShapes() remoteShapes {
@@ -20,27 +21,86 @@ func newRemoteShapes() remoteShapes {
 		warmups: newShape("hook_warmups_total",
 			"Pings that warm an endpoint up: passed where it answered with a decision, which decides nothing.",
 			[]string{"hook"}, []string{"result"}, passColumns()),
+		connections: newShape("hook_connections_total",
+			"Questions to an endpoint by the connection that they went over: new, or reused.",
+			[]string{"hook"}, []string{"connection"}, [][]string{{"new"}, {"reused"}}),
+		retries: newShape("hook_retries_total",
+			"Questions that were put a second time, since the connection that they met was dead.",
+			[]string{"hook"}, nil, [][]string{{}}),
+		handshakes: newShape("hook_handshake_failures_total",
+			"TLS handshakes with an endpoint that came to nothing: its certificate proves nothing, it refused ours or the terms, it took too long, else broken.",
+			[]string{"hook"}, []string{"why"}, handshakeColumns()),
 	}
 }
 
 func (s *remoteShapes) descs() []*prometheus.Desc {
-	return []*prometheus.Desc{s.firstCalls.desc, s.warmups.desc}
+	return []*prometheus.Desc{s.firstCalls.desc, s.warmups.desc, s.connections.desc, s.retries.desc, s.handshakes.desc}
 }
 
 // remoteTables are their series in one configuration.
 type remoteTables struct {
-	firstCalls, warmups table
+	firstCalls, warmups              table
+	connections, retries, handshakes table
 }
 
 // tables returns them without rows, to follow others.
 func (s *remoteShapes) tables(before *remoteTables) remoteTables {
 	return remoteTables{
-		firstCalls: newTable(s.firstCalls, &before.firstCalls),
-		warmups:    newTable(s.warmups, &before.warmups),
+		firstCalls:  newTable(s.firstCalls, &before.firstCalls),
+		warmups:     newTable(s.warmups, &before.warmups),
+		connections: newTable(s.connections, &before.connections),
+		retries:     newTable(s.retries, &before.retries),
+		handshakes:  newTable(s.handshakes, &before.handshakes),
 	}
 }
 
-func (t *remoteTables) all() []*table { return []*table{&t.firstCalls, &t.warmups} }
+func (t *remoteTables) all() []*table {
+	return []*table{&t.firstCalls, &t.warmups, &t.connections, &t.retries, &t.handshakes}
+}
+
+// Handshake is why a TLS handshake came to nothing. The zero Handshake is no
+// reason.
+type Handshake uint8
+
+// The reasons.
+const (
+	HandshakeCertificate Handshake = iota + 1
+	HandshakeRefused
+	HandshakeTimeout
+	HandshakeBroken
+)
+
+// String returns the reason as it stands in labels.
+func (h Handshake) String() string {
+	switch h {
+	case HandshakeCertificate:
+		return "certificate"
+	case HandshakeRefused:
+		return "refused"
+	case HandshakeTimeout:
+		return "timeout"
+	case HandshakeBroken:
+		return "broken"
+	}
+	return "unset"
+}
+
+func handshakeColumns() [][]string {
+	var columns [][]string
+	for h := HandshakeCertificate; h <= HandshakeBroken; h++ {
+		columns = append(columns, []string{h.String()})
+	}
+	return columns
+}
+
+// handshakeColumn is why a handshake came to nothing; what is out of range
+// counts as broken.
+func handshakeColumn(h Handshake) int {
+	if h < HandshakeCertificate || h > HandshakeBroken {
+		h = HandshakeBroken
+	}
+	return int(h - HandshakeCertificate)
+}
 
 // firstCallColumn is how a call ended that found the participant cold.
 func firstCallColumn(o *ParticipantObserver, took time.Duration, answered bool) int {
@@ -77,10 +137,30 @@ func (o *ParticipantObserver) FirstCall(took time.Duration, answered bool) {
 // WarmedUp counts a try to warm the participant up.
 func (o *ParticipantObserver) WarmedUp(passed bool) { o.warmups.inc(passColumn(passed)) }
 
+// Connected counts a question by the connection that it goes over.
+func (o *ParticipantObserver) Connected(reused bool) {
+	if reused {
+		o.connections.inc(1)
+	} else {
+		o.connections.inc(0)
+	}
+}
+
+// Repeated counts a question that is put a second time.
+func (o *ParticipantObserver) Repeated() { o.retries.inc(0) }
+
+// HandshakeFailed counts a TLS handshake that came to nothing.
+func (o *ParticipantObserver) HandshakeFailed(why Handshake) { o.handshakes.inc(handshakeColumn(why)) }
+
 // way makes the series of the way to a remote participant.
 func (d *draft) way(o *ParticipantObserver, name string, p *Participant) {
 	if p.Binding != Webhook {
 		return
+	}
+	o.connections = d.remote.connections.row(names{name}, firstOf(2))
+	o.retries = d.remote.retries.row(names{name}, firstOf(1))
+	if p.TLS {
+		o.handshakes = d.remote.handshakes.row(names{name}, firstOf(len(handshakeColumns())))
 	}
 	o.firstCalls = d.remote.firstCalls.row(names{name}, firstOf(len(firstCallColumns())))
 	if p.WarmsUp {

@@ -23,6 +23,7 @@ type scripted struct {
 	say     func(ctx context.Context, q question) (reply, *sendFailure)
 	asked   atomic.Int64
 	dropped atomic.Int64
+	renewed atomic.Int64
 }
 
 func (s *scripted) send(ctx context.Context, q question) (reply, *sendFailure) {
@@ -32,8 +33,11 @@ func (s *scripted) send(ctx context.Context, q question) (reply, *sendFailure) {
 
 func (s *scripted) dropIdle() { s.dropped.Add(1) }
 
+func (s *scripted) renew() { s.renewed.Add(1) }
+
 // transitions remembers what the breaker's observer was told.
 type transitions struct {
+	unobserved
 	mu   sync.Mutex
 	told []string
 }
@@ -43,8 +47,6 @@ func (o *transitions) Transition(from, to BreakerState) {
 	defer o.mu.Unlock()
 	o.told = append(o.told, from.String()+" to "+to.String())
 }
-
-func (o *transitions) FirstCall(time.Duration, bool) {}
 
 // behind puts a webhook of the given breaker in front of s.
 func behind(s sender, o BreakerOptions, observer WebhookObserver) *Webhook {
@@ -120,8 +122,8 @@ func TestBreaker_OpensAfterSoManyFailuresInARowAndThenAsksNobody(t *testing.T) {
 		if got, want := w.Status().Breaker, (&BreakerStatus{State: BreakerOpen, RetryAt: opened.Add(30 * time.Second)}); !cmp.Equal(got, want) {
 			t.Errorf("while open: %+v, want %+v", got, want)
 		}
-		if s.dropped.Load() != 1 {
-			t.Errorf("idle connections were dropped %d times, want once: when the breaker opened", s.dropped.Load())
+		if s.renewed.Load() != 1 {
+			t.Errorf("connections were renewed %d times, want once: when the breaker opened", s.renewed.Load())
 		}
 		if diff := cmp.Diff([]string{"closed to open"}, seen.told); diff != "" {
 			t.Errorf("transitions (-want +got):\n%s", diff)

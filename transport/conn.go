@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -19,6 +20,12 @@ const (
 	// of its connection may have to fail.
 	idlePatience = 4 * time.Second
 )
+
+// lifespan is how long a connection may be used, somewhat less than it may be
+// at most: those that were opened together do not all end together.
+func lifespan(most time.Duration) time.Duration {
+	return most - rand.N(most/10+1) //nolint:gosec // G404: nobody gains by guessing it
+}
 
 // dialer opens the connections to one endpoint.
 type dialer struct {

@@ -24,12 +24,22 @@ type httpSender struct {
 	proxy func(*http.Request) (*url.URL, error)
 	tls   *tls.Config // nil where the URL is not https
 	dial  *dialer
-	idle  int   // connections to keep
-	limit int64 // bytes of an answer
+	idle  int           // connections to keep
+	limit int64         // bytes of an answer
+	age   time.Duration // of a connection, at most
 	seal  seal
+	seen  WebhookObserver
 
-	// roundTripper is replaced where its connections can no longer be trusted.
-	roundTripper atomic.Pointer[http.Transport]
+	// pool is replaced where its connections can no longer be trusted, or have
+	// grown old.
+	pool atomic.Pointer[connPool]
+}
+
+// connPool is a RoundTripper with the connections that it keeps. net/http knows no
+// age of a connection: a pool has one.
+type connPool struct {
+	*http.Transport
+	until time.Time // no later question uses it
 }
 
 // newHTTPSender takes checked options.
@@ -37,13 +47,15 @@ func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *
 	s := &httpSender{
 		base: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer},
 		proxy: o.Proxy, tls: security, dial: newDialer(), idle: o.MaxInFlight, limit: o.MaxResponseBytes,
+		age: o.MaxConnAge, seen: observerOf(o),
 	}
-	s.roundTripper.Store(s.newTransport())
+	s.pool.Store(s.newPool())
 	return s
 }
 
-func (s *httpSender) newTransport() *http.Transport {
-	return &http.Transport{
+// newPool returns a pool without connections, whose age begins now.
+func (s *httpSender) newPool() *connPool {
+	return &connPool{until: time.Now().Add(lifespan(s.age)), Transport: &http.Transport{
 		Proxy:                  s.proxy,
 		OnProxyConnectResponse: proxyAnswered,
 		DialContext:            s.dialWatched,
@@ -64,7 +76,17 @@ func (s *httpSender) newTransport() *http.Transport {
 			SendPingTimeout: 5 * time.Second,
 			PingTimeout:     5 * time.Second,
 		},
+	}}
+}
+
+// current is the pool that the next question uses.
+func (s *httpSender) current() *connPool {
+	p := s.pool.Load()
+	if !p.until.After(time.Now()) {
+		s.retire(p)
+		p = s.pool.Load()
 	}
+	return p
 }
 
 // dialWatched opens a connection that knows what it carried.
@@ -84,7 +106,9 @@ func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, r *http.Respo
 	return nil
 }
 
-func (s *httpSender) dropIdle() { s.roundTripper.Load().CloseIdleConnections() }
+func (s *httpSender) dropIdle() { s.pool.Load().CloseIdleConnections() }
+
+func (s *httpSender) renew() { s.retire(s.pool.Load()) }
 
 // send puts the question, and puts it a second time at most, where it met a
 // connection that was kept open from an earlier one and died before it brought
@@ -100,6 +124,7 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 	if err != nil && ctx.Err() == nil && x.diedUnheard(err) {
 		// Where one connection was stale the others that idle may be too.
 		s.dropIdle()
+		s.seen.Repeated()
 		if sealed, failed = s.seal.request(ctx, s.base, q); failed != nil {
 			return reply{}, failed
 		}
@@ -109,7 +134,7 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 	case err == nil:
 		return r, nil
 	case ctx.Err() == nil:
-		return reply{}, x.explain(err)
+		return reply{}, s.explain(x, err)
 	}
 	if x.http2 && q.late == chain.Timeout && !time.Now().Before(q.deadline) {
 		// HTTP/2 would put the next question to the same silent connection. A
@@ -120,17 +145,27 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 	return reply{}, outOfTime(x.without(), err)
 }
 
-// retire replaces a RoundTripper, if that has not happened yet, and leaves its
+// explain says what an error of an exchange means.
+func (s *httpSender) explain(x *exchange, err error) *sendFailure {
+	failed := x.explain(err)
+	if failed.cause == chain.TLS && x.had {
+		s.seen.HandshakeFailed(HandshakeRefused) // which shows only once ours is over
+	}
+	return failed
+}
+
+// retire replaces a pool, if that has not happened yet, and leaves its
 // connections to the exchanges that still use them.
-func (s *httpSender) retire(old *http.Transport) {
-	if s.roundTripper.CompareAndSwap(old, s.newTransport()) {
+func (s *httpSender) retire(old *connPool) {
+	if s.pool.CompareAndSwap(old, s.newPool()) {
 		old.CloseIdleConnections()
 	}
 }
 
 // exchange is what is known of a question on its way.
 type exchange struct {
-	via    *http.Transport
+	via    *connPool
+	seen   WebhookObserver
 	secure bool
 	limit  int64 // bytes of an answer
 	trace  httptrace.ClientTrace
@@ -151,10 +186,11 @@ type exchange struct {
 var errStale = errors.New("the connection was closed, or refused the request, before the first byte of an answer")
 
 func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, sealed *http.Request, q question) (reply, *exchange, error) {
-	x := &exchange{via: s.roundTripper.Load(), secure: s.tls != nil, limit: s.limit}
+	x := &exchange{via: s.current(), seen: s.seen, secure: s.tls != nil, limit: s.limit}
 	x.trace.GotConn = x.gotConn
 	if x.secure {
 		x.trace.GetConn = func(string) { x.had = false }
+		x.trace.TLSHandshakeDone = x.shookHands
 		x.trace.GotFirstResponseByte = func() { x.heard.Store(true) }
 	}
 	x.body.Reset(q.body)
@@ -178,6 +214,7 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, se
 // gotConn is told which connection will carry the question, before it does.
 func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	x.had, x.reused, x.conn = true, info.Reused, watched(info.Conn)
+	x.seen.Connected(info.Reused)
 	if layer, ok := info.Conn.(*tls.Conn); ok {
 		x.http2 = layer.ConnectionState().NegotiatedProtocol == "h2"
 	}
@@ -187,6 +224,13 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 		x.conn.settle()
 	default:
 		x.conn.begin()
+	}
+}
+
+// shookHands is told how a handshake ended, by whoever dials.
+func (x *exchange) shookHands(_ tls.ConnectionState, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) { // nobody wanted it any longer
+		x.seen.HandshakeFailed(handshakeFailure(err))
 	}
 }
 

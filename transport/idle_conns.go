@@ -13,6 +13,22 @@ type idleConns struct {
 	mu     sync.Mutex
 	conns  []*plainConn // the longest idle first
 	reaper *time.Timer  // set while any may idle
+	renews int64        // how often they were renewed
+}
+
+// epoch is that of the connections that are opened now.
+func (i *idleConns) epoch() int64 {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.renews
+}
+
+// renew closes them all, and those that are in use once they are not.
+func (i *idleConns) renew() {
+	i.mu.Lock()
+	i.renews++
+	i.mu.Unlock()
+	i.drop()
 }
 
 // take returns the connection that idles for the shortest time and still
@@ -20,10 +36,10 @@ type idleConns struct {
 func (i *idleConns) take() *plainConn {
 	for {
 		c := i.last()
-		if c == nil || time.Since(c.idleSince) < idlePatience && quiet(c.Conn) {
+		if c == nil || time.Since(c.idleSince) < idlePatience && c.until.After(time.Now()) && quiet(c.Conn) {
 			return c
 		}
-		_ = c.Close() // the endpoint closed it, or said something that was not asked for
+		_ = c.Close() // it is too old, or the endpoint closed it or said something that was not asked for
 	}
 }
 
@@ -39,11 +55,16 @@ func (i *idleConns) last() *plainConn {
 	return c
 }
 
-// keep lets a connection idle.
+// keep lets a connection idle, unless it is too old or was opened before the
+// latest renewal.
 func (i *idleConns) keep(c *plainConn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	c.idleSince = time.Now()
+	if c.epoch != i.renews || !c.until.After(c.idleSince) {
+		_ = c.Close() // nobody uses it
+		return
+	}
 	i.conns = append(i.conns, c)
 	if i.reaper == nil {
 		i.reaper = time.AfterFunc(idlePatience, i.reap)

@@ -102,7 +102,7 @@ func (i *idler) keep() *plainConn {
 	ours, _ := memoryPipe()
 	a := &actingConn{Conn: ours}
 	i.conns = append(i.conns, a)
-	c := newPlainConn(a)
+	c := newPlainConn(a, i.set.epoch(), time.Now().Add(time.Hour))
 	i.set.keep(c)
 	return c
 }

@@ -25,10 +25,14 @@ type plainConn struct {
 	// answered says that the head of the present response was read.
 	answered  bool
 	idleSince time.Time
+	// epoch is that of the idle connections in which it was opened, and until
+	// is when it is too old for another question.
+	epoch int64
+	until time.Time
 }
 
-func newPlainConn(c net.Conn) *plainConn {
-	p := &plainConn{Conn: c}
+func newPlainConn(c net.Conn, epoch int64, until time.Time) *plainConn {
+	p := &plainConn{Conn: c, epoch: epoch, until: until}
 	p.buffer = bufio.NewReaderSize(&p.input, 2<<10) // answers are short
 	return p
 }

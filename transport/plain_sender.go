@@ -30,6 +30,8 @@ type plainSender struct {
 	dial    *dialer
 	limit   int64 // bytes of an answer
 	idle    idleConns
+	age     time.Duration // of a connection, at most
+	seen    WebhookObserver
 }
 
 // newPlainSender takes checked options.
@@ -43,7 +45,7 @@ func newPlainSender(o WebhookOptions, u *url.URL, headers http.Header) *plainSen
 	}
 	return &plainSender{
 		head: []byte(head.String()), every: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer}, address: net.JoinHostPort(u.Hostname(), port),
-		dial: newDialer(), limit: o.MaxResponseBytes,
+		dial: newDialer(), limit: o.MaxResponseBytes, age: o.MaxConnAge, seen: observerOf(o),
 	}
 }
 
@@ -65,6 +67,7 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 		return reply{}, failed
 	}
 	if c := s.idle.take(); c != nil {
+		s.seen.Connected(true)
 		r, err := s.exchange(ctx, c, head, q)
 		switch {
 		case err == nil:
@@ -74,6 +77,7 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 		}
 		// Where one connection was stale the others that idle may be too.
 		s.idle.drop()
+		s.seen.Repeated()
 		if head, failed = s.sealed(ctx, q); failed != nil {
 			return reply{}, failed
 		}
@@ -86,6 +90,7 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 	default:
 		return reply{}, outOfTime(aConnection, err)
 	}
+	s.seen.Connected(false)
 	r, err := s.exchange(ctx, c, head, q)
 	if err != nil {
 		return reply{}, s.explain(c, err)
@@ -97,11 +102,12 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 func (s *plainSender) connect(ctx context.Context, deadline time.Time) (*plainConn, error) {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	epoch := s.idle.epoch() // before, since a renewal may come in between
 	c, err := s.dial.dial(ctx, "tcp", s.address)
 	if err != nil {
 		return nil, err
 	}
-	return newPlainConn(c), nil
+	return newPlainConn(c, epoch, time.Now().Add(lifespan(s.age))), nil
 }
 
 // exchange puts the question to c, and lets c idle where another can follow.
@@ -184,3 +190,6 @@ func (s *plainSender) explain(c *plainConn, err error) *sendFailure {
 
 // dropIdle implements sender.
 func (s *plainSender) dropIdle() { s.idle.drop() }
+
+// renew implements sender.
+func (s *plainSender) renew() { s.idle.renew() }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,8 @@ type reply struct {
 	status int
 	// encoding, location and retryAfter are the headers of these names.
 	encoding, location, retryAfter string
+	// functionError is the header of Lambda's Invoke API that says so.
+	functionError string
 	// body is whole where the status is 200, else its beginning.
 	body []byte
 }
@@ -39,6 +42,9 @@ func readReply(response *http.Response, limit int64, hurry func()) (r reply, who
 		status:   response.StatusCode,
 		encoding: strings.Join(response.Header["Content-Encoding"], ", "),
 		location: response.Header.Get("Location"), retryAfter: response.Header.Get("Retry-After"),
+	}
+	if values, ok := response.Header[headerFunctionError]; ok {
+		r.functionError = cmp.Or(strings.Join(values, ", "), "not named")
 	}
 	switch {
 	case r.status == http.StatusSwitchingProtocols: // the body would be the connection itself

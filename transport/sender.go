@@ -17,6 +17,9 @@ type sender interface {
 	send(ctx context.Context, q question) (reply, *sendFailure)
 	// dropIdle closes the connections that nobody uses at the moment.
 	dropIdle()
+	// renew has every later question go over a connection that is opened after
+	// this. Those under way keep theirs.
+	renew()
 }
 
 // question is one request as every sender puts it.

@@ -36,6 +36,10 @@ type WebhookOptions struct {
 	// ColdAfter is how long the endpoint may have answered nothing before it
 	// counts as cold. Zero means a minute.
 	ColdAfter time.Duration
+	// MaxConnAge is how old a connection may be that carries another call. Zero
+	// means five minutes. Those that are opened after find where the name of
+	// the endpoint then leads.
+	MaxConnAge time.Duration
 	// MaxInFlight bounds the calls under way. Zero means 1024.
 	MaxInFlight int
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
@@ -49,22 +53,13 @@ type WebhookOptions struct {
 	// which come from there: a reference to a URI. Empty means that they are
 	// none.
 	EventSource string
+	// Wrapping is what the endpoint puts around its answers.
+	Wrapping Wrapping
 	// Answers are checked for being those to their questions. Nil means that
 	// they need not show it.
 	Answers AnswerChecker
 	// Observer is told of the breaker's transitions. May be nil.
 	Observer WebhookObserver
-}
-
-// WebhookObserver is told what happens to one remote participant.
-type WebhookObserver interface {
-	// Transition is told of each change of the breaker's state. It is called
-	// under the breaker's lock, from calls and from Status: it must not block,
-	// nor ask the webhook anything.
-	Transition(from, to BreakerState)
-	// FirstCall is told of each call that found the endpoint cold, unless it
-	// counts for nothing: how long it took, and whether it was answered.
-	FirstCall(took time.Duration, answered bool)
 }
 
 // Webhook is the [chain.Binding] of a participant behind a URL.
@@ -89,6 +84,7 @@ type Webhook struct {
 	hidden     *secrets
 	answers    AnswerChecker
 	source     string // of events; empty where questions are none
+	wrapping   Wrapping
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
@@ -102,6 +98,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	}
 	if o.ColdAfter < 0 {
 		errs = append(errs, fmt.Errorf("cold after %v is negative", o.ColdAfter))
+	}
+	if o.MaxConnAge < 0 {
+		errs = append(errs, fmt.Errorf("max connection age %v is negative", o.MaxConnAge))
 	}
 	if o.MaxResponseBytes < 0 {
 		errs = append(errs, fmt.Errorf("max response bytes %d is negative", o.MaxResponseBytes))
@@ -122,6 +121,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.ColdAfter == 0 {
 		o.ColdAfter = time.Minute
 	}
+	if o.MaxConnAge == 0 {
+		o.MaxConnAge = 5 * time.Minute
+	}
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
@@ -135,27 +137,17 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 
 // newWebhook puts breaker and limit in front of a sender.
 func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
-	if o.Observer == nil {
-		o.Observer = unobserved{}
-	}
 	w := &Webhook{
 		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
-		observe: o.Observer, refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource,
+		observe: observerOf(o), refused: func() {},
+		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource, wrapping: o.Wrapping,
 	}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		w.refused = f.Forget
 	}
-	w.breaker = newBreaker(o.Breaker, o.Observer.Transition)
+	w.breaker = newBreaker(o.Breaker, w.observe.Transition)
 	return w
 }
-
-// unobserved is nobody who observes.
-type unobserved struct{}
-
-func (unobserved) Transition(_, _ BreakerState) {}
-
-func (unobserved) FirstCall(time.Duration, bool) {}
 
 // Ask posts the call and reads the answer.
 func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
@@ -201,7 +193,10 @@ func (w *Webhook) tidy() {
 	if opened {
 		w.warmth.forget()
 	}
-	if opened || w.closed.Load() {
+	switch {
+	case opened:
+		w.sender.renew()
+	case w.closed.Load():
 		w.sender.dropIdle()
 	}
 }
@@ -241,7 +236,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	}
 	r, failed := w.sender.send(ctx, q)
 	answer, pause := w.answer(ctx, call, q, r, failed)
-	if answer.Failure != nil && w.repeats(q, r, failed) {
+	if answer.Failure != nil && w.repeats(q, r, failed, answer.Failure.Detail) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
 	}
 	return answer, pause
@@ -249,8 +244,8 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 
 // repeats says that what came back has a secret of the question in it. All of
 // it is looked at, since a detail may end in the midst of one.
-func (w *Webhook) repeats(q question, r reply, failed *sendFailure) bool {
-	said := strings.Join([]string{r.location, r.encoding, r.retryAfter, string(r.body)}, "\n")
+func (w *Webhook) repeats(q question, r reply, failed *sendFailure, detail string) bool {
+	said := strings.Join([]string{detail, r.location, r.encoding, r.retryAfter, r.functionError, string(r.body)}, "\n")
 	if failed != nil {
 		said = failed.err.Error()
 	}
@@ -271,7 +266,7 @@ func (w *Webhook) answer(ctx context.Context, call chain.Call, q question, r rep
 	if pause := r.pauseAsked(w.breaker.options.MaxRetryAfter); pause > 0 {
 		return w.throttled(r, pause), pause
 	}
-	return bound(w.answers, w.judge(r, call.Request.Event()), r.body, q), 0
+	return w.judge(r, q, call.Request.Event()), 0
 }
 
 // throttled is the failure of an endpoint that asks to be left alone.
@@ -283,7 +278,7 @@ func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
 
 // judge reads a reply. Its status says whether the participant lives, and only
 // then its body what it decided.
-func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
+func (w *Webhook) judge(r reply, q question, event chain.Event) chain.Answer {
 	switch r.status {
 	case http.StatusOK:
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -301,7 +296,11 @@ func (w *Webhook) judge(r reply, event chain.Event) chain.Answer {
 		return chain.Fail(chain.Malformed, "answered in a content encoding that was not asked for",
 			fmt.Sprintf("POST %s: Content-Encoding %.64q", w.where, r.encoding))
 	}
-	return readAnswer(r.body, event)
+	body, failure := w.wrapping.unwrapped(r)
+	if failure != nil {
+		return *failure
+	}
+	return bound(w.answers, readAnswer(body, event), body, q)
 }
 
 func (w *Webhook) detail(failed *sendFailure) string {

@@ -24,21 +24,35 @@ type Answer struct {
 	Degraded chain.Decision
 }
 
-// template is the text of an answer. $reason, $text and $output stand for JSON
-// values: why, the other result as a text, and the other result; $input for the
-// other input, and $id for the id of a JSON-RPC request.
+// template is the text of an answer, with places for JSON values: $reason is
+// why, $input the other input, $output the other result and $text the same as a
+// text, $echo a part of what the client sent, and $id the id of a JSON-RPC
+// request.
 type template string
+
+// values are what goes into the places of a template.
+type values struct {
+	reason                  string
+	input, output, echo, id json.RawMessage
+}
 
 // fill returns the text with the values in their places. A value is not
 // searched for further places.
-func (t template) fill(reason string, o chain.Outcome, id json.RawMessage) []byte {
-	if strings.TrimSpace(reason) == "" {
-		reason = "denied" // a deny without a reason is none to some
+func (t template) fill(v values) []byte {
+	if strings.TrimSpace(v.reason) == "" {
+		v.reason = "denied" // a deny without a reason is none to some
 	}
-	said := string(chain.AppendString(nil, reason))
-	return []byte(strings.NewReplacer(
-		"$reason", said, "$input", string(o.Input), "$output", string(o.Output), "$text", string(asText(o.Output)), "$id", string(id),
-	).Replace(string(t)))
+	if v.id == nil {
+		v.id = json.RawMessage("null")
+	}
+	places := []string{
+		"$reason", string(chain.AppendString(nil, v.reason)),
+		"$input", string(v.input), "$output", string(v.output), "$echo", string(v.echo), "$id", string(v.id),
+	}
+	if strings.Contains(string(t), "$text") {
+		places = append(places, "$text", string(asText(v.output)))
+	}
+	return []byte(strings.NewReplacer(places...).Replace(string(t)))
 }
 
 // asText returns a JSON string: a text as it is, anything else as its JSON. A
@@ -55,7 +69,7 @@ func asText(value json.RawMessage) json.RawMessage {
 
 // Pass is the answer to an event that is not about a tool call.
 func (c *Call) Pass() Answer {
-	return Answer{Status: http.StatusOK, Body: []byte(c.client.pass), Decision: chain.Allow}
+	return c.say(c.event.allow, chain.Allow, "", chain.Outcome{})
 }
 
 // Answer is a chain's outcome as the client reads it. explicit skips the
@@ -125,7 +139,7 @@ func (c *Call) replace(o chain.Outcome) Answer {
 	}
 	shaped, ok := c.shape(o.Output)
 	if !ok {
-		return c.degrade(chain.Replace, o.Reason, "show a result that has not the shape of this tool's own")
+		return c.degrade(chain.Replace, o.Reason, "show this result of this tool")
 	}
 	o.Output = shaped
 	return c.say(c.event.replace, chain.Replace, o.Reason, o)
@@ -141,33 +155,40 @@ func (c *Call) shape(result json.RawMessage) (json.RawMessage, bool) {
 
 // degrade denies what the client cannot be told (D1).
 func (c *Call) degrade(from chain.Decision, reason, cannot string) Answer {
-	why := "denied, because " + c.client.title + " cannot " + cannot
-	if from == chain.Replace {
-		why = "withheld, because " + c.client.title + " cannot " + cannot
+	a := c.deny(c.client.title + " cannot " + cannot)
+	how := "denied, because "
+	switch {
+	case a.Degraded == chain.Deny:
+		how = "the result is not hidden, because "
+	case from == chain.Replace:
+		how = "withheld, because "
 	}
+	how += c.client.title + " cannot " + cannot
 	if reason != "" {
-		why += ": " + reason
+		how += ": " + reason
 	}
-	a := c.deny(why)
+	a = c.deny(how)
 	a.Degraded = from
 	return a
 }
 
 func (c *Call) deny(reason string) Answer {
-	placeholder, ok := c.shape(chain.AppendString(nil, reason))
-	t := c.event.deny
-	if !ok {
-		t = c.event.stop
+	e, text := c.event, chain.AppendString(nil, reason)
+	if e.shape == nil || !strings.Contains(string(e.deny), "$output") {
+		return c.client.deny(e, e.deny, reason, text, c.body)
 	}
-	a := c.say(t, chain.Deny, reason, chain.Outcome{Output: placeholder})
-	if c.event.shows {
-		a.Degraded = chain.Deny
+	if placeholder, ok := c.shape(text); ok {
+		return c.client.deny(e, e.deny, reason, placeholder, c.body)
 	}
-	return a
+	return c.client.deny(e, e.stop, reason, text, c.body)
 }
 
 func (c *Call) say(t template, d chain.Decision, reason string, o chain.Outcome) Answer {
-	return c.client.say(t, d, reason, o, c.body)
+	echo, _ := c.body.find(c.event.echo)
+	if d == chain.Modify && c.event.edited != "" {
+		echo = with(echo, c.event.edited, o.Input)
+	}
+	return c.client.say(t, d, values{reason: reason, input: o.Input, output: o.Output, echo: echo}, c.body)
 }
 
 // Refuse is the client's deny of what no chain decided: a body that could not be
@@ -182,19 +203,21 @@ func (c *Client) Refuse(name string, body []byte, reason string) Answer {
 		return call.deny(reason)
 	}
 	o, _ := readObject(body)
-	// The result has no shape that is known: the text is all there is.
-	instead := chain.Outcome{Output: chain.AppendString(nil, reason)}
 	name, _ = c.eventName(name, o)
 	e := c.event(name)
-	if e == nil {
-		return c.say(c.refusal, chain.Deny, reason, instead, o)
+	switch {
+	case e == nil || e.at == 0:
+		return c.say(c.refusal, chain.Deny, values{reason: reason}, o)
+	case e.stop != "":
+		return c.deny(e, e.stop, reason, chain.AppendString(nil, reason), o) // the shape of the result is not known
 	}
-	t := e.deny
-	if e.stop != "" {
-		t = e.stop
-	}
-	a := c.say(t, chain.Deny, reason, instead, o)
-	if e.shows {
+	return c.deny(e, e.deny, reason, chain.AppendString(nil, reason), o)
+}
+
+// deny says t, which is a deny of the event.
+func (c *Client) deny(e *event, t template, reason string, output json.RawMessage, body object) Answer {
+	a := c.say(t, chain.Deny, values{reason: reason, output: output}, body)
+	if e.shows || e.stopShows && t == e.stop {
 		a.Degraded = chain.Deny
 	}
 	return a
@@ -203,12 +226,9 @@ func (c *Client) Refuse(name string, body []byte, reason string) Answer {
 // rpcID is where the bodies that wrap JSON-RPC have its id.
 const rpcID path = "id|mcp.gatewayRequest.body.id"
 
-func (c *Client) say(t template, d chain.Decision, reason string, o chain.Outcome, body object) Answer {
-	id, _ := body.find(rpcID)
-	if id == nil {
-		id = []byte("null")
-	}
-	a := Answer{Status: http.StatusOK, Body: t.fill(reason, o, id), Decision: d, Reason: reason}
+func (c *Client) say(t template, d chain.Decision, v values, body object) Answer {
+	v.id, _ = body.find(rpcID)
+	a := Answer{Status: http.StatusOK, Body: t.fill(v), Decision: d, Reason: v.reason}
 	if d == chain.Deny && c.deniedStatus != 0 {
 		a.Status = c.deniedStatus
 	}

@@ -12,7 +12,7 @@ func claudeCode() *Client {
 	return &Client{
 		name: "claude-code", title: "Claude Code",
 		eventAt: "hook_event_name",
-		events: []event{{
+		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,
 			allow:          `{}`,
 			explicitAllow:  `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}`,
@@ -39,11 +39,9 @@ func claudeCode() *Client {
 			name: "PostToolUseFailure", at: chain.PostToolUse, in: &failed, failed: true, shows: true,
 			allow: `{}`,
 			deny:  `{"continue":false,"stopReason":$reason}`,
-		}},
-		others: []string{
+		}}, passing(`{}`,
 			"SessionStart", "SessionEnd", "UserPromptSubmit", "Notification", "Stop", "SubagentStart", "SubagentStop", "PreCompact",
-		},
-		pass:    `{}`,
+		)...),
 		refusal: `{"continue":false,"stopReason":$reason,"decision":"block","reason":$reason}`,
 		tools:   claudeTools(),
 	}

@@ -18,10 +18,9 @@ type Client struct {
 	// are not carried.
 	expect map[string]string
 	events []event
-	// others are its events that are no tool calls.
-	others []string
-	// pass answers those.
-	pass template
+	// pathIsNoEvent says that what follows the client's name in a path is the
+	// path of the request that is guarded.
+	pathIsNoEvent bool
 	// refusal answers where the event is not known: every event obeys it.
 	refusal template
 	// tools are its names of tools with the alias of each.
@@ -44,9 +43,11 @@ func (c *Client) Title() string { return c.title }
 // Events returns its events that are about a tool call, in the order of its
 // table.
 func (c *Client) Events() []string {
-	names := make([]string, len(c.events))
+	var names []string
 	for i := range c.events {
-		names[i] = c.events[i].name
+		if c.events[i].at != 0 {
+			names = append(names, c.events[i].name)
+		}
 	}
 	return names
 }
@@ -62,21 +63,24 @@ func (c *Client) Degradations() []chain.Decision {
 	}
 	for i := range c.events {
 		e := &c.events[i]
-		add(chain.Deny, e.shows)
-		if e.at == chain.PreToolUse {
+		switch e.at {
+		case chain.PreToolUse:
 			add(chain.Modify, e.modify == "" || e.merges)
-		} else {
-			add(chain.Replace, e.replace == "" || e.stop != "")
+		case chain.PostToolUse:
+			add(chain.Replace, e.replace == "" || e.shape != nil)
+			add(chain.Deny, e.shows || e.stopShows)
 		}
 	}
 	return all
 }
 
-// event is one event of a client that is about a tool call.
+// event is one event of a client.
 type event struct {
 	name string
-	at   chain.Event
-	in   *fields
+	// at is the moment of the tool call that it is about; zero where it is about
+	// none, and then allow is its answer.
+	at chain.Event
+	in *fields
 	// tool is the tool where the event is about one only.
 	tool string
 	// failed says that the result is always an error.
@@ -90,6 +94,10 @@ type event struct {
 	// stop is the deny where deny needs a result of the tool's own shape and
 	// none is known.
 	stop template
+	// echo is what of the body an answer repeats, and edited where in it the
+	// input stands.
+	echo   path
+	edited string
 	// merges says that modify merges the input into the old one, so that no
 	// name can be taken away.
 	merges bool
@@ -99,6 +107,17 @@ type event struct {
 	// shows says that the client shows the result whatever is answered: a deny
 	// withholds nothing.
 	shows bool
+	// stopShows says the same of stop alone.
+	stopShows bool
+}
+
+// passing are events that are about no tool call.
+func passing(answer template, names ...string) []event {
+	events := make([]event, len(names))
+	for i, name := range names {
+		events[i] = event{name: name, allow: answer}
+	}
+	return events
 }
 
 // fields says where a body has the fields of the envelope.
@@ -116,6 +135,11 @@ type fields struct {
 	failed, succeeded path
 	// mcpServer and mcpTool name a tool of an MCP server.
 	mcpServer, mcpTool path
+	// mcpCaller is the tool that calls those of MCP servers, where the client
+	// has one, and mcpInput their input in its own. Of another tool the members
+	// mean nothing: the model chooses them.
+	mcpCaller string
+	mcpInput  path
 }
 
 func (c *Client) event(name string) *event {
@@ -130,9 +154,8 @@ func (c *Client) event(name string) *event {
 // made anew for each caller.
 func All() []*Client {
 	return []*Client{
-		claudeCode(),
-		codex(),
-		geminiCLI(),
+		claudeCode(), copilot(), qwenCode(), codex(), geminiCLI(), cursor(), opencode(), goose(), cline(), droid(),
+		windsurf(), kiro(), openhands(), agentcore(), litellm(), envoyExtAuthz(),
 	}
 }
 

@@ -12,7 +12,7 @@ func codex() *Client {
 	return &Client{
 		name: "codex", title: "Codex",
 		eventAt: "hook_event_name",
-		events: []event{{
+		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,
 			allow:  `{}`,
 			deny:   `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":$reason}}`,
@@ -27,9 +27,9 @@ func codex() *Client {
 			allow:   `{}`,
 			deny:    `{"decision":"block","reason":$reason}`,
 			replace: `{"decision":"block","reason":$text}`,
-		}},
-		others:  []string{"SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact"},
-		pass:    `{}`,
+		}}, passing(`{}`,
+			"SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact",
+		)...),
 		refusal: `{"decision":"block","reason":$reason}`,
 		tools:   map[string]string{"Bash": shell, "apply_patch": editFile},
 	}

@@ -13,7 +13,7 @@ func geminiCLI() *Client {
 	return &Client{
 		name: "gemini-cli", title: "Gemini CLI",
 		eventAt: "hook_event_name",
-		events: []event{{
+		events: append([]event{{
 			name: "BeforeTool", at: chain.PreToolUse, in: in, merges: true,
 			allow:         `{}`,
 			explicitAllow: `{"decision":"allow"}`,
@@ -24,11 +24,9 @@ func geminiCLI() *Client {
 			allow:   `{}`,
 			deny:    `{"decision":"deny","reason":$reason}`,
 			replace: `{"decision":"deny","reason":$text}`,
-		}},
-		others: []string{
+		}}, passing(`{}`,
 			"SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress", "Notification",
-		},
-		pass:    `{}`,
+		)...),
 		refusal: `{"decision":"deny","reason":$reason}`,
 		tools: map[string]string{
 			"run_shell_command": shell, "read_file": readFile, "read_many_files": readFile, "write_file": writeFile, "replace": editFile, "web_fetch": webFetch,

@@ -101,3 +101,35 @@ func text(value json.RawMessage) string {
 	s, _ := chain.ReadString(value)
 	return s
 }
+
+// with returns an object in which the value to which the way leads is another
+// one. What is not there yet is added.
+func with(value json.RawMessage, way string, other json.RawMessage) json.RawMessage {
+	o, err := readObject(value)
+	if err != nil {
+		o = nil // where there was none
+	}
+	name, rest, more := strings.Cut(way, ".")
+	if more {
+		other = with(o.member(name), rest, other)
+	}
+	edited, done := []byte{'{'}, false
+	for _, m := range o {
+		if m.name == name {
+			m.value, done = other, true
+		}
+		edited = appendElement(edited, m)
+	}
+	if !done {
+		edited = appendElement(edited, member{name, other})
+	}
+	return append(edited, '}')
+}
+
+// appendElement appends a member to an object that is being written.
+func appendElement(b []byte, m member) []byte {
+	if len(b) > 1 {
+		b = append(b, ',')
+	}
+	return append(append(chain.AppendString(b, m.name), ':'), m.value...)
+}

@@ -3,10 +3,10 @@ package client
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hookgate/hookgate/chain"
@@ -15,7 +15,7 @@ import (
 // Call is what a client's hook said.
 type Call struct {
 	client *Client
-	event  *event // nil where it is no tool call
+	event  *event
 	// body are the members of what the client sent.
 	body    object
 	request *chain.Request
@@ -23,7 +23,7 @@ type Call struct {
 
 // Passes reports whether the event is not about a tool call: there is nothing
 // to ask a chain about, and [Call.Pass] is the answer.
-func (c *Call) Passes() bool { return c.event == nil }
+func (c *Call) Passes() bool { return c.event.at == 0 }
 
 // Request is the envelope; nil where the call passes.
 func (c *Call) Request() *chain.Request { return c.request }
@@ -41,10 +41,10 @@ func (c *Client) Read(name string, body []byte) (*Call, error) {
 	}
 	call := &Call{client: c, event: c.event(name), body: o}
 	if call.event == nil {
-		if slices.Contains(c.others, name) {
-			return call, nil
-		}
 		return nil, fmt.Errorf("event %.60q is not one that the gateway knows of %s: %s", name, c.title, strings.Join(c.Events(), ", "))
+	}
+	if call.Passes() {
+		return call, nil
 	}
 	envelope, err := c.envelope(call.event, o)
 	if err != nil {
@@ -56,9 +56,12 @@ func (c *Client) Read(name string, body []byte) (*Call, error) {
 	return call, nil
 }
 
-// eventName is the event of a body, and that of the URL where the body says
+// eventName is the event of a body, and that of the path where the body says
 // none. Two that differ are two meanings.
 func (c *Client) eventName(given string, o object) (string, error) {
+	if c.pathIsNoEvent {
+		given = ""
+	}
 	said := ""
 	if value, _ := o.find(c.eventAt); value != nil {
 		said = text(value)
@@ -92,27 +95,27 @@ func (c *Client) envelope(e *event, o object) ([]byte, error) {
 	for _, m := range o {
 		size += len(m.name) + len(m.value) + 16
 	}
-	b := append(make([]byte, 0, size), `{"hook_schema":1,"event":"`...)
-	b = append(append(b, e.at.String()...), '"')
-	b = appendMember(b, "workspace", f.workspace)
-	b = appendMember(b, "agent_id", f.agent)
-	b = appendMember(b, "tool_call_id", f.call)
-	b = appendMember(b, "tool_name", f.tool)
+	fields := object{
+		{"hook_schema", []byte("1")},
+		{"event", chain.AppendString(nil, e.at.String())},
+		{"workspace", f.workspace},
+		{"agent_id", f.agent},
+		{"tool_call_id", f.call},
+		{"tool_name", f.tool},
+	}
 	if f.alias != "" {
-		b = appendMember(b, "tool_alias", chain.AppendString(nil, f.alias))
+		fields = append(fields, member{"tool_alias", chain.AppendString(nil, f.alias)})
 	}
-	b = appendMember(b, "input", f.input)
+	fields = append(fields, member{"input", f.input})
 	if e.at == chain.PostToolUse {
-		b = appendMember(b, "output", f.output)
-		b = appendMember(b, "is_error", json.RawMessage(fmt.Sprint(f.isError)))
+		fields = append(fields, member{"output", f.output}, member{"is_error", strconv.AppendBool(nil, f.isError)})
 	}
-	b = appendMember(b, "client", chain.AppendString(nil, c.name))
-	return append(c.appendRest(b, o, f.used), '}'), nil
-}
-
-func appendMember(b []byte, name string, value []byte) []byte {
-	b = append(chain.AppendString(append(b, ','), name), ':')
-	return append(b, value...)
+	fields = append(fields, member{"client", chain.AppendString(nil, c.name)})
+	b := append(make([]byte, 0, size), '{')
+	for _, m := range fields {
+		b = appendElement(b, m)
+	}
+	return append(c.appendRest(b, o, fields, f.used), '}'), nil
 }
 
 // reserved are the names of the envelope, which no field of a client may take.
@@ -123,19 +126,22 @@ func reserved() []string {
 }
 
 // appendRest carries what else the client said (D3, D7). A name that is one of
-// the envelope's, in whatever case, gets a prefix that makes it another.
-func (c *Client) appendRest(b []byte, o object, used []string) []byte {
+// the envelope's, in whatever case, gets a prefix that makes it another, unless
+// the envelope says just that.
+func (c *Client) appendRest(b []byte, o, fields object, used []string) []byte {
 	for _, m := range o {
 		if _, expected := c.expect[m.name]; expected || slices.Contains(used, m.name) {
 			continue
 		}
-		name := m.name
-		if slices.ContainsFunc(reserved(), func(r string) bool { return strings.EqualFold(r, name) }) {
-			for name = "client_" + name; o.member(name) != nil; {
-				name = "client_" + name
+		if slices.ContainsFunc(reserved(), func(r string) bool { return strings.EqualFold(r, m.name) }) {
+			if string(fields.member(m.name)) == string(m.value) {
+				continue
+			}
+			for m.name = "client_" + m.name; o.member(m.name) != nil; {
+				m.name = "client_" + m.name
 			}
 		}
-		b = appendMember(b, name, m.value)
+		b = appendElement(b, m)
 	}
 	return b
 }
@@ -144,7 +150,9 @@ func (c *Client) appendRest(b []byte, o object, used []string) []byte {
 type found struct {
 	workspace, agent, call, tool, input, output []byte
 	alias                                       string
-	isError                                     bool
+	// wrapped is where the input is of a tool that another one calls.
+	wrapped path
+	isError bool
 	// used are the members of the body that are in the envelope already.
 	used []string
 }
@@ -152,13 +160,13 @@ type found struct {
 func (c *Client) found(e *event, o object) (*found, error) {
 	f, in := &found{}, e.in
 	var err error
-	if f.workspace, err = f.id("workspace", o, in.workspace); err != nil {
+	if f.workspace, err = id("workspace", o, in.workspace); err != nil {
 		return nil, err
 	}
-	if f.agent, err = f.id("agent_id", o, in.agent); err != nil {
+	if f.agent, err = id("agent_id", o, in.agent); err != nil {
 		return nil, err
 	}
-	if f.call, err = f.id("tool_call_id", o, in.call); err != nil {
+	if f.call, err = id("tool_call_id", o, in.call); err != nil {
 		return nil, err
 	}
 	if err = f.findTool(c, e, o); err != nil {
@@ -195,15 +203,13 @@ func made(client string, parts ...[]byte) []byte {
 }
 
 // id returns a text, or a number as one; nil where there is none.
-func (f *found) id(name string, o object, p path) ([]byte, error) {
-	value, in := o.find(p)
+func id(name string, o object, p path) ([]byte, error) {
+	value, _ := o.find(p)
 	switch {
 	case value == nil:
 		return nil, nil
 	case value[0] != '"' && value[0] != '-' && (value[0] < '0' || value[0] > '9'):
 		return nil, fmt.Errorf("%s, which is the %s, is neither a text nor a number", p, name)
-	case in == name:
-		f.used = append(f.used, in)
 	}
 	if value[0] != '"' {
 		return chain.AppendString(nil, string(value)), nil
@@ -222,9 +228,14 @@ func (f *found) findTool(c *Client, e *event, o object) error {
 		return fmt.Errorf("%s, which names the tool, is not a text", e.in.tool)
 	}
 	f.tool, f.used = value, append(f.used, in)
+	if e.in.mcpCaller != "" && text(value) != e.in.mcpCaller {
+		f.alias = c.alias(text(value), "", "")
+		return nil
+	}
 	server, _ := o.find(e.in.mcpServer)
 	tool, _ := o.find(e.in.mcpTool)
 	f.alias = c.alias(text(value), text(server), text(tool))
+	f.wrapped = e.in.mcpInput
 	return nil
 }
 
@@ -232,7 +243,10 @@ func (f *found) findInput(in *fields, o object) error {
 	if in.inputOf != nil {
 		return f.gather(in, o)
 	}
-	value, from := o.find(in.input)
+	value, from := o.find(f.wrapped)
+	if value == nil {
+		value, from = o.find(in.input)
+	}
 	switch {
 	case value != nil:
 		f.used = append(f.used, from)
@@ -254,11 +268,7 @@ func (f *found) gather(in *fields, o object) error {
 			continue
 		}
 		f.used = append(f.used, first(way))
-		if len(f.input) > 1 {
-			f.input = append(f.input, ',')
-		}
-		f.input = append(chain.AppendString(f.input, way[strings.LastIndexByte(way, '.')+1:]), ':')
-		f.input = append(f.input, value...)
+		f.input = appendElement(f.input, member{way[strings.LastIndexByte(way, '.')+1:], value})
 	}
 	if len(f.input) == 1 {
 		return fmt.Errorf("there is none of %s, which are the tool's input", strings.Join(in.inputOf, ", "))

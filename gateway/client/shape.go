@@ -20,6 +20,38 @@ func claudeShape(tool string, was, now []byte) ([]byte, bool) {
 	return nil, false
 }
 
+// cursorShape makes a result that Cursor shows in place of another: it does so
+// for tools of MCP servers, and for those with a text.
+func cursorShape(tool string, _, now []byte) ([]byte, bool) {
+	return asText(now), strings.HasPrefix(tool, "MCP:")
+}
+
+// opencodeShape makes a result as opencode's plugins are given it.
+func opencodeShape(_ string, was, now []byte) ([]byte, bool) {
+	if sameShape(was, now) {
+		return now, true
+	}
+	title := json.RawMessage(`""`)
+	if o, err := readObject(was); err == nil && kind(o.member("title")) == '"' {
+		title = o.member("title")
+	}
+	filled := append([]byte(`{"title":`), title...)
+	filled = append(append(filled, `,"output":`...), asText(now)...)
+	return append(filled, `,"metadata":{}}`...), true
+}
+
+// mcpShape makes the result of a tool of an MCP server.
+func mcpShape(_ string, _, now []byte) ([]byte, bool) {
+	if o, err := readObject(now); err == nil && kind(o.member("content")) == '[' {
+		return now, true
+	}
+	filled := append([]byte(`{"content":[{"type":"text","text":`), asText(now)...)
+	return append(filled, `}]}`...), true
+}
+
+// sameShaped takes a result that has the shape of the one it replaces.
+func sameShaped(_ string, was, now []byte) ([]byte, bool) { return now, sameShape(was, now) }
+
 // sameShape reports whether a value can stand in for another: of the same kind,
 // with every member that the other has, and as many elements. What tells kinds
 // of results apart must be the same.

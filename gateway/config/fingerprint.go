@@ -51,9 +51,11 @@ func (w *Webhook) fingerprint(d digest) {
 	d.texts(w.SigningKeys)
 	d.number(int(w.BindAnswers))
 	d.flag(w.CloudEvents)
+	d.number(int(w.Unwrap))
 	w.Breaker.fingerprint(d)
 	d.number(int(w.ColdAfter))
 	d.flag(w.Warmup)
+	d.number(int(w.MaxConnAge))
 	d.flag(w.TLS != nil)
 	if w.TLS != nil {
 		d.number(len(w.TLS.read))

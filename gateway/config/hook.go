@@ -111,7 +111,7 @@ func entryKeys() []string {
 // ownedKeys are the keys that belong to some bindings only.
 func ownedKeys() []string {
 	return []string{
-		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "cloudevents", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "with", "max_in_flight", "max_response_bytes",
+		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms", "with", "max_in_flight", "max_response_bytes",
 	}
 }
 
@@ -123,7 +123,7 @@ func owners(key string) []string {
 	switch key {
 	case "env", "dir", "worker":
 		return []string{"command"}
-	case "headers", "auth", "signing", "bind_answers", "cloudevents", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup":
+	case "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms":
 		return []string{"url"}
 	case "with":
 		return []string{"use"}

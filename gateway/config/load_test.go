@@ -85,7 +85,7 @@ hooks:
 				Webhook: &Webhook{
 					URL:     &url.URL{Scheme: "https", Host: "dlp.example.com", Path: "/hook", RawQuery: "x=1"},
 					Headers: http.Header{"X-Team": {"red"}, "Authorization": {"Bearer s3cret"}},
-					Breaker: Breaker{ConsecutiveFailures: 3, Open: 1500 * time.Millisecond, HalfOpenProbes: 2, MaxRetryAfter: time.Minute}, ColdAfter: time.Minute,
+					Breaker: Breaker{ConsecutiveFailures: 3, Open: 1500 * time.Millisecond, HalfOpenProbes: 2, MaxRetryAfter: time.Minute}, ColdAfter: time.Minute, MaxConnAge: 5 * time.Minute,
 					TLS:    &TLS{ServerName: "dlp.internal"},
 					Proxy:  Proxy{URL: proxy},
 					Limits: Limits{MaxInFlight: 64, MaxResponseBytes: 1 << 20},
@@ -120,7 +120,7 @@ func TestLoad_WhatAnEntryLeavesOutHasTheDocumentedDefault(t *testing.T) {
 	set := loaded(t, Options{ConfigFile: path})
 	webhook := func(u url.URL, p Proxy) *Webhook {
 		return &Webhook{
-			URL: &u, Proxy: p, Breaker: defaultBreaker(), ColdAfter: time.Minute,
+			URL: &u, Proxy: p, Breaker: defaultBreaker(), ColdAfter: time.Minute, MaxConnAge: 5 * time.Minute,
 			Limits: Limits{MaxInFlight: 64, MaxResponseBytes: 1 << 20},
 		}
 	}

@@ -276,6 +276,7 @@ func mistakes() map[string][]string {
 			`15: hooks[12] "m": breaker.consecutive_failures: 0 is not between 1 and 1000000`,
 			`15: hooks[12] "m": breaker.open_ms: 3600001 is not between 1 and 3600000`,
 			`15: hooks[12] "m": breaker.half_open_probes: 1001 is not between 1 and 1000`,
+			`15: hooks[12] "m": max_connection_age_ms: 999 is not between 1000 and 86400000`,
 			`16: hooks[13] "n": first_call_timeout_ms: 2000 is not longer than timeout_ms, which is 2000: leave it out, or raise it`,
 			`17: hooks[14] "o": cold_after_ms: belongs to first_call_timeout_ms or warmup, and there is neither`,
 			`18: hooks[15] "p": warmup: want true or false, not the text "yes": write true`,
@@ -312,6 +313,7 @@ func mistakes() map[string][]string {
 			`14: hooks[11] "l": bind_answers: answers are signed with a shared secret (whsec_…) of signing, and this entry has none`,
 			`15: hooks[12] "m": bind_answers belongs to a url hook, and this is a command hook`,
 			`16: hooks[13] "n": cloudevents: want true or false, not the text "binary"`,
+			`17: hooks[14] "o": unwrap: unknown value "lambda", want lambda_invoke; did you mean "lambda_invoke"?`,
 		},
 		"tabs.yaml": {
 			`3: not YAML: found character that cannot start any token, while scanning for the next token that begins in line 3; YAML is indented with spaces, not with tabs`,
@@ -364,8 +366,8 @@ func mistakes() map[string][]string {
 			`7: hooks[1] "dlp": unknown key "on_faliure"; did you mean "on_failure"?`,
 			`8: hooks[1] "dlp": unknown key "Event"; did you mean "event"?`,
 			`9: hooks[1] "dlp": unknown key "timeout"; did you mean "timeout_ms"?`,
-			`10: hooks[1] "dlp": unknown key "matcher"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, with, max_in_flight and max_response_bytes`,
-			`11: hooks[1] "dlp": unknown key "cache"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, with, max_in_flight and max_response_bytes`,
+			`10: hooks[1] "dlp": unknown key "matcher"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, unwrap, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, max_connection_age_ms, with, max_in_flight and max_response_bytes`,
+			`11: hooks[1] "dlp": unknown key "cache"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, unwrap, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, max_connection_age_ms, with, max_in_flight and max_response_bytes`,
 		},
 		"unknown-top-keys.yaml": {
 			`2: unknown key "budgetms"; did you mean "budget_ms"?`,

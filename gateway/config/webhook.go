@@ -10,6 +10,11 @@ import (
 	"time"
 )
 
+const (
+	minConnAgeMs = 1000
+	maxConnAgeMs = 24 * 60 * 60 * 1000
+)
+
 // Webhook is an endpoint that is asked over HTTP.
 type Webhook struct {
 	// URL is absolute, of scheme http or https, with a host and without
@@ -27,10 +32,15 @@ type Webhook struct {
 	BindAnswers AnswerBinding
 	// CloudEvents makes calls events of CloudEvents 1.0.
 	CloudEvents bool
-	Breaker     Breaker
+	// Unwrap is what stands around answers.
+	Unwrap  Wrapping
+	Breaker Breaker
 	// ColdAfter is how long it may have answered nothing before it counts as
 	// cold. Default a minute.
 	ColdAfter time.Duration
+	// MaxConnAge is how old a connection may be that carries another call.
+	// Default five minutes.
+	MaxConnAge time.Duration
 	// Warmup has it asked before it is needed, and again when it is cold.
 	Warmup bool
 	// TLS is nil where the entry says nothing of it.
@@ -48,10 +58,28 @@ type Proxy struct {
 	URL *url.URL
 }
 
+// Wrapping is what stands around the answers of an endpoint.
+type Wrapping int
+
+const (
+	// Bare is nothing.
+	Bare Wrapping = iota
+	// LambdaInvoke is the result of a function as AWS Lambda's Invoke API
+	// returns it.
+	LambdaInvoke
+)
+
+func (r *reading) wrapping(v value) Wrapping {
+	if _, ok := r.word(v, "lambda_invoke"); ok {
+		return LambdaInvoke
+	}
+	return Bare
+}
+
 // webhook reads a hook that is an endpoint.
 func (r *reading) webhook(o object) *Webhook {
 	w := &Webhook{
-		Breaker: defaultBreaker(), ColdAfter: time.Minute,
+		Breaker: defaultBreaker(), ColdAfter: time.Minute, MaxConnAge: 5 * time.Minute,
 		Limits: r.limits(o),
 	}
 	w.URL = r.url(o["url"])
@@ -73,10 +101,17 @@ func (r *reading) webhook(o object) *Webhook {
 	if v, ok := o["cloudevents"]; ok {
 		w.CloudEvents, _ = r.boolean(v)
 	}
+	if v, ok := o["unwrap"]; ok {
+		w.Unwrap = r.wrapping(v)
+	}
 	if v, ok := o["breaker"]; ok {
 		r.breaker(&w.Breaker, v)
 	}
 	r.warmth(w, o)
+	if v, ok := o["max_connection_age_ms"]; ok {
+		ms, _ := r.between(v, minConnAgeMs, maxConnAgeMs)
+		w.MaxConnAge = time.Duration(ms) * time.Millisecond
+	}
 	if v, ok := o["tls"]; ok {
 		w.TLS = r.tls(v)
 		if w.URL != nil && w.URL.Scheme == "http" {

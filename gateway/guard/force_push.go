@@ -38,7 +38,7 @@ func (g *noForcePush) Name() string { return g.name }
 // Intercept implements transport.Interceptor.
 func (g *noForcePush) Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error) {
 	m := work.For(ctx, len(req.Input()))
-	if strings.Contains(strings.ToLower(req.ToolName()), "push") {
+	if strings.Contains(strings.ToLower(req.ToolName()+" "+req.ToolAlias()), "push") {
 		forced, err := g.forcedByMember(m, req)
 		if forced || err != nil && m.Err() == nil { // else the verdict says why
 			return deny(forcedReason), err

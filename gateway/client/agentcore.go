@@ -1,0 +1,59 @@
+package client
+
+import "github.com/hookgate/hookgate/chain"
+
+// agentcore is the gateway of Amazon Bedrock AgentCore: the body that its
+// interceptors get, which a function passes on. From its documentation, not run.
+// Requests that call no tool pass.
+func agentcore() *Client {
+	in := &fields{
+		agent: "mcp.gatewayRequest.headers.Mcp-Session-Id", call: "mcp.gatewayRequest.body.id",
+		tool: "mcp.gatewayRequest.body.params.name", input: "mcp.gatewayRequest.body.params.arguments", noInput: true,
+		output: "mcp.gatewayResponse.body.result|mcp.gatewayResponse.body.error",
+		failed: "mcp.gatewayResponse.body.result.isError|mcp.gatewayResponse.body.error",
+	}
+	const denied template = `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayResponse":{"statusCode":200,` +
+		`"body":{"jsonrpc":"2.0","id":$id,"result":{"isError":true,"content":[{"type":"text","text":$reason}]}}}}}`
+	const request template = `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayRequest":{"body":$echo}}}`
+	const response template = `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayResponse":$echo}}`
+	return &Client{
+		name: "agentcore", title: "AgentCore",
+		eventOf: agentcoreEvent, expect: map[string]string{"interceptorInputVersion": `"1.0"`},
+		events: []event{{
+			name: "REQUEST", at: chain.PreToolUse, in: in, echo: "mcp.gatewayRequest.body", edited: "params.arguments",
+			allow:  request,
+			deny:   denied,
+			modify: request,
+		}, {
+			name: "RESPONSE", at: chain.PostToolUse, in: in, echo: "mcp.gatewayResponse", shape: mcpShape,
+			allow: response,
+			deny:  denied,
+			replace: `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayResponse":{"statusCode":200,` +
+				`"body":{"jsonrpc":"2.0","id":$id,"result":$output}}}}`,
+		}, {
+			name: "REQUEST of another method", echo: "mcp.gatewayRequest.body", allow: request,
+		}, {
+			name: "RESPONSE to another method", echo: "mcp.gatewayResponse", allow: response,
+		}},
+		refusal: denied,
+		mcp:     mcpNames{between: "___"},
+	}
+}
+
+// agentcoreEvent tells by what is there which interceptor is asked, and about
+// what. A body without a method, as a batch is one, is no event.
+func agentcoreEvent(o object) string {
+	method, _ := o.find("mcp.gatewayRequest.body.method")
+	response, _ := o.find("mcp.gatewayResponse")
+	switch {
+	case text(method) == "":
+		return ""
+	case text(method) == "tools/call" && response == nil:
+		return "REQUEST"
+	case text(method) == "tools/call":
+		return "RESPONSE"
+	case response == nil:
+		return "REQUEST of another method"
+	}
+	return "RESPONSE to another method"
+}

@@ -1,0 +1,25 @@
+package client
+
+import "github.com/hookgate/hookgate/chain"
+
+// kiro is the Kiro CLI and the Amazon Q CLI before it. From its documentation,
+// not run. Its hooks are commands that deny by exit code 2 before a call and can
+// do nothing after it; it names neither agent nor call.
+func kiro() *Client {
+	in := &fields{
+		workspace: "cwd", tool: "tool_name", input: "tool_input", noInput: true, output: "tool_response", succeeded: "tool_response.success",
+	}
+	return &Client{
+		name: "kiro", title: "Kiro", command: exitCode,
+		eventAt: "hook_event_name",
+		events: append([]event{
+			byExitCode("preToolUse", chain.PreToolUse, "", in),
+			byExitCode("postToolUse", chain.PostToolUse, "", in),
+		}, passing(`{"decision":"allow"}`, "agentSpawn", "userPromptSubmit", "stop")...),
+		refusal: `{"decision":"deny","reason":$reason}`,
+		tools: map[string]string{
+			"execute_bash": shell, "execute_cmd": shell, "shell": shell, "fs_read": readFile, "read": readFile, "fs_write": writeFile, "write": writeFile, "web_fetch": webFetch,
+		},
+		mcp: mcpNames{prefix: "@", between: "/"},
+	}
+}
