@@ -99,3 +99,13 @@ func TestTheDefaultChainRedactsClaudeCodesOwnShapeOfAResult(t *testing.T) {
 		t.Errorf("answered %s, want %s", got.body, want)
 	}
 }
+
+func TestAnAliasThatACallerSaysOnlyAddsHooks(t *testing.T) {
+	r := start(t, Options{})
+	for _, names := range []string{`"tool_name":"shell","tool_alias":"harmless"`, `"tool_name":"Unheard","tool_alias":"shell"`, `"tool_alias":"","tool_name":"Bash"`} {
+		envelope := strings.NewReplacer(`"tool_name":"shell"`, names, `"ls"`, `"git push -f"`).Replace(preText)
+		if decision, reason := r.decide("", envelope); decision != "deny" || !strings.Contains(reason, "no-force-push") {
+			t.Errorf("%s: %s: %s", names, decision, reason)
+		}
+	}
+}

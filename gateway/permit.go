@@ -20,6 +20,8 @@ func scopeOf(route string) access.Scope {
 		return access.Decide
 	case routeTurns:
 		return access.Turns
+	case routeApprovals, routeApproval:
+		return access.Approve
 	case routeHooks, routeDecisions:
 		return access.Read
 	}

@@ -156,9 +156,17 @@ func mistakes() map[string][]string {
 			`9: hooks[2] "c": url: want a URL of scheme http or https`,
 			`10: budget_ms: -1 is not between 1 and 3600000`,
 		},
+		"approvals.yaml": {
+			`3: hooks[0] "a": guard: a person may change the input, and is asked when everybody before has agreed: leave guard out`,
+			`6: hooks[1] "b": mode: a person who is not obeyed need not be asked: leave mode out`,
+			`7: hooks[1] "b": on_failure: a call that nobody answered is denied: leave on_failure out`,
+			`8: hooks[1] "b": with: approval has no options: leave with out`,
+			`9: hooks[2] "c": use: unknown guard "approvl"; did you mean "approval"?`,
+			`10: hooks[3] "d": timeout_ms: 600001 is not between 1 and 600000`,
+		},
 		"guards.yaml": {
 			`3: hooks[0] "a": use: unknown guard "shel"; did you mean "shell"?`,
-			`4: hooks[1] "b": use: unknown guard "something-else"; known are shell and paths`,
+			`4: hooks[1] "b": use: unknown guard "something-else"; known are shell, paths and approval`,
 			`5: hooks[2] "c": with: want a mapping of options, not a list`,
 			`6: hooks[3] "d": with.a: 0x10 is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
 			`6: hooks[3] "d": with.b[0]: .nan is not a number that JSON has: write it in plain digits, or quote it if it is a text`,
