@@ -81,6 +81,8 @@ func (p *Participant) check() error {
 		return fmt.Errorf("%q: timeout %v is not positive", p.Name, p.Timeout)
 	case p.Mode == Shadow && p.Shadows == nil:
 		return fmt.Errorf("%q is a shadow without a bound", p.Name)
+	case p.OwnTime && (p.Mode == Shadow || p.Guard):
+		return fmt.Errorf("%q has time of its own, which neither a shadow nor a guard can have", p.Name)
 	case p.Kind == Interceptor && p.OnFailure != DenyOnFailure:
 		return fmt.Errorf("%q is an interceptor, which always denies on failure", p.Name)
 	}
@@ -123,7 +125,10 @@ func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) 
 			c.report(req, v, began)
 		}
 	}()
-	f := &fold{chain: c, req: req, budget: budget, deadline: began.Add(budget - reserve(budget))}
+	f := &fold{chain: c, req: req, budget: budget, within: within, deadline: began.Add(budget - reserve(budget))}
+	if within > 0 {
+		f.patience = began.Add(within - reserve(within))
+	}
 	f.run(ctx)
 	f.conclude()
 	c.report(req, &f.verdict, began)
@@ -174,6 +179,10 @@ type fold struct {
 	req      *Request // as the chain has left it
 	budget   time.Duration
 	deadline time.Time
+	// within is how long the caller waits, and patience until when it does, as
+	// far as it said so. Participants with time of their own are held to it.
+	within   time.Duration
+	patience time.Time
 
 	covered   bool
 	closed    bool     // the verdict stands, and nobody after is asked
@@ -228,6 +237,9 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 
 // ask puts the call as it now stands to p.
 func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
+	if p.OwnTime {
+		return f.askApart(ctx, p)
+	}
 	began := time.Now()
 	call := Call{Request: f.req, Allowed: min(p.patience(), longest(f.chain.budget)), Late: Timeout, Guard: p.Guard}
 	if left := f.deadline.Sub(began); left < call.Allowed {
@@ -237,6 +249,25 @@ func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) 
 		return Fail(Budget, "was not asked, since no time was left", ""), 0
 	}
 	return put(ctx, p, call, began)
+}
+
+// askApart puts the call to a participant whose time is its own. What it takes
+// is given back to the others (C12).
+func (f *fold) askApart(ctx context.Context, p *Participant) (Answer, time.Duration) {
+	began := time.Now()
+	call := Call{Request: f.req, Allowed: p.Timeout, Late: Timeout}
+	if left := f.patience.Sub(began); f.within > 0 && left < call.Allowed {
+		call.Allowed, call.Late = left, Budget
+	}
+	if call.Allowed <= 0 || !began.Before(f.deadline) {
+		return Fail(Budget, "was not asked, since no time was left", ""), 0
+	}
+	answer, took := put(ctx, p, call, began)
+	f.deadline = f.deadline.Add(took)
+	if f.within > 0 && f.patience.Before(f.deadline) {
+		f.deadline = f.patience
+	}
+	return answer, took
 }
 
 // put asks one participant. It is the one place where bindings meet, and so
@@ -294,6 +325,9 @@ func (f *fold) take(ctx context.Context, p *Participant, a Answer, took time.Dur
 // fail folds in that p could not answer.
 func (f *fold) fail(p *Participant, why *Failure) {
 	switch {
+	case why.Cause == Budget && p.OwnTime && f.within > 0:
+		f.close(p, Budget, fmt.Sprintf("%s could not answer within the %d ms that the caller waits: %s",
+			called(p), f.within.Milliseconds(), why.Text))
 	case why.Cause == Budget:
 		f.close(p, Budget, fmt.Sprintf("%s could not answer within the chain's budget of %d ms: %s",
 			called(p), f.budget.Milliseconds(), why.Text))

@@ -572,6 +572,92 @@ func TestC12_ACallerMayWantItsAnswerSooner(t *testing.T) {
 	})
 }
 
+// person answers after a while.
+func person(after time.Duration, a Answer) Binding {
+	return asks(func(ctx context.Context, call Call) Answer {
+		ctx, cancel := context.WithDeadline(ctx, call.Deadline)
+		defer cancel()
+		select {
+		case <-time.After(after):
+			return a
+		case <-ctx.Done():
+			return call.Expired("")
+		}
+	})
+}
+
+func ownTime(p *Participant) { p.OwnTime, p.Timeout = true, time.Minute }
+
+func TestC12_TimeOfOnesOwnIsNotTakenFromTheOthers(t *testing.T) {
+	allowed := Answer{Outcome: Outcome{Decision: Allow}}
+	for name, tc := range map[string]struct {
+		participants []*Participant
+		within       time.Duration
+		want         Outcome
+		cause        Cause
+		took         time.Duration
+	}{
+		"longer than the budget": {
+			[]*Participant{hook("a", person(time.Second/2, allowed)), hook("p", person(40*time.Second, allowed), ownTime), hook("b", person(time.Second/4, allowed))},
+			0,
+			Outcome{Decision: Allow},
+			NoCause, 40*time.Second + 3*time.Second/4,
+		},
+		"the budget goes on counting behind it": {
+			[]*Participant{hook("p", person(40*time.Second, allowed), ownTime), hook("b", hangs(), mayFail), hook("c", hangs(), mayFail)},
+			0,
+			Outcome{Decision: Deny, Reason: "hook 'c' could not answer within the chain's budget of 1000 ms: timed out after 10 ms"},
+			Budget, 40*time.Second + 950*time.Millisecond,
+		},
+		"its own time runs out": {
+			[]*Participant{hook("p", person(time.Hour, allowed), ownTime)},
+			0,
+			Outcome{Decision: Deny, Reason: "hook 'p' could not answer and denies on failure: timed out after 60000 ms"},
+			Timeout, time.Minute,
+		},
+		"the caller does not wait for it": {
+			[]*Participant{hook("p", person(time.Hour, allowed), ownTime)},
+			10 * time.Second,
+			Outcome{Decision: Deny, Reason: "hook 'p' could not answer within the 10000 ms that the caller waits: timed out after 9950 ms"},
+			Budget, 9950 * time.Millisecond,
+		},
+		"the caller waits for it and not for the next": {
+			[]*Participant{hook("p", person(9*time.Second, allowed), ownTime), hook("b", hangs())},
+			9500 * time.Millisecond,
+			Outcome{Decision: Deny, Reason: "hook 'b' could not answer within the chain's budget of 1000 ms: timed out after 450 ms"},
+			Budget, 9450 * time.Millisecond,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newChain(t, Options{Name: "test", Budget: time.Second, Participants: tc.participants})
+				began := time.Now()
+				v := c.Decide(t.Context(), request(t, preText), tc.within)
+				if diff := cmp.Diff(tc.want, v.Outcome); diff != "" || v.Cause != tc.cause || time.Since(began) != tc.took {
+					t.Errorf("cause %v after %v, want %v after %v; outcome (-want +got):\n%s", v.Cause, time.Since(began), tc.cause, tc.took, diff)
+				}
+			})
+		})
+	}
+}
+
+func TestC12_WhoHasTimeOfItsOwnIsNotAskedOnceTheTimeHasRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		oblivious := asks(func(context.Context, Call) Answer {
+			time.Sleep(2 * time.Second) // ignores its deadline
+			return Fail(Timeout, "timed out", "")
+		})
+		c := newChain(t, Options{Name: "test", Budget: time.Second, Participants: []*Participant{
+			hook("a", oblivious, mayFail, lasting(500*time.Millisecond)), hook("p", person(0, Answer{Outcome: Outcome{Decision: Allow}}), ownTime),
+		}})
+		v := c.Decide(t.Context(), request(t, preText), 0)
+		want := Outcome{Decision: Deny, Reason: "hook 'p' could not answer within the chain's budget of 1000 ms: was not asked, since no time was left"}
+		if diff := cmp.Diff(want, v.Outcome); diff != "" {
+			t.Errorf("outcome (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestC12_AnAnswerAfterTheDeadlineIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := asks(func(context.Context, Call) Answer {
@@ -787,6 +873,7 @@ func TestNewNamesEveryMistake(t *testing.T) {
 		{Name: "no-event", Binding: allow()},
 		{Name: "no-time", Binding: allow(), Events: Events()},
 		{Name: "odd", Binding: allow(), Events: Events(), Timeout: 1, Mode: Shadow},
+		{Name: "slow", Binding: allow(), Events: Events(), Timeout: 1, OwnTime: true, Guard: true},
 		{Name: "open", Kind: Interceptor, Binding: allow(), Events: Events(), Timeout: 1, OnFailure: AllowOnFailure},
 	}})
 	want := `chain "team": budget 0s is not positive
@@ -796,7 +883,8 @@ chain "team": participant 2: "no-binding" has no binding
 chain "team": participant 3: "no-event" has no event
 chain "team": participant 4: "no-time": timeout 0s is not positive
 chain "team": participant 5: "odd" is a shadow without a bound
-chain "team": participant 6: "open" is an interceptor, which always denies on failure`
+chain "team": participant 6: "slow" has time of its own, which neither a shadow nor a guard can have
+chain "team": participant 7: "open" is an interceptor, which always denies on failure`
 	if err == nil {
 		t.Fatal("New took it")
 	}

@@ -108,7 +108,11 @@ type Participant struct {
 	// asked before every question.
 	FirstTimeout time.Duration
 	Cold         func() bool
-	OnFailure    OnFailure
+	// OwnTime says that the timeout is its own: the chain's budget does not cut
+	// it, and what it takes is not taken from the budget. It is for who waits for
+	// a person. Neither a guard nor a shadow has it.
+	OwnTime   bool
+	OnFailure OnFailure
 	// Guard promises only allow or deny, so that neighbours can be asked at
 	// the same time.
 	Guard bool

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/access"
+	"github.com/hookgate/hookgate/gateway/approval"
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/guard"
 	"github.com/hookgate/hookgate/metrics"
@@ -30,6 +31,8 @@ type builder struct {
 	seats map[string]*seats
 	// before is the access of the plan before, nil where there is none.
 	before *access.Access
+	// desk is where calls wait for people.
+	desk *approval.Desk
 	// dry makes nothing that starts a process by itself.
 	dry bool
 
@@ -63,6 +66,7 @@ func (b *builder) build() (*built, error) {
 		chains = append(chains, b.draft(name, slices.Concat(shared, own)))
 	}
 	agents, who := b.agents(), b.access()
+	b.askers(agents)
 	p, activate, err := b.assemble(chains, all, agents, who)
 	if err = errors.Join(append(b.mistakes, err)...); err != nil {
 		for _, l := range b.fresh {
@@ -150,9 +154,13 @@ func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent, 
 // measured describes the member to the metrics.
 func (m *member) measured() *metrics.Participant {
 	p := m.participant
+	var passing func() bool
+	if m.canary != nil {
+		passing = m.canary.passing
+	}
 	return &metrics.Participant{
 		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
-		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, CanaryPassing: passing, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
 		State: func() metrics.State {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}
@@ -235,7 +243,7 @@ func (b *builder) members(chainName string, file *config.File) []*member {
 			live: b.live(id, h, dial), reached: reached, chain: chainName, entry: h,
 			participant: &chain.Participant{
 				Name: h.Name, Events: []chain.Event{h.Event}, Tools: h.Tools, When: h.When,
-				Timeout: h.Timeout, OnFailure: h.OnFailure, Guard: h.Guard, Mode: h.Mode,
+				Timeout: h.Timeout, OwnTime: h.IsApproval(), OnFailure: h.OnFailure, Guard: h.Guard, Mode: h.Mode,
 				Shadows: chain.NewShadowBound(shadowCalls),
 			},
 		})
@@ -278,8 +286,15 @@ func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding,
 }
 
 // keepUp gives an entry what is done for it beside asking it. It begins once
-// the plan is in force.
+// the plan is in force. An interceptor has no entry.
 func (b *builder) keepUp(l *live, h *config.Hook) {
+	if h == nil {
+		return
+	}
+	if h.Canary != nil {
+		l.canary = newCanary(l, b.options.Logger)
+		l.upkeep.tasks = append(l.upkeep.tasks, l.canary.run)
+	}
 	if w, ok := l.binding.(*transport.Webhook); ok && h.Webhook.Warmup {
 		l.warmup = newWarmup(l, w, b.options.Logger)
 		l.upkeep.tasks = append(l.upkeep.tasks, l.warmup.run)
@@ -293,6 +308,8 @@ func (b *builder) way(chainName string, h *config.Hook) (metrics.Binding, func(*
 		return metrics.Subprocess, func(*events) (binding, error) { return b.command(h) }
 	case h.Webhook != nil:
 		return metrics.Webhook, func(e *events) (binding, error) { return b.webhook(chainName, h, e) }
+	case h.IsApproval():
+		return metrics.InProcess, func(*events) (binding, error) { return b.approval(chainName, h) }
 	}
 	return metrics.InProcess, func(*events) (binding, error) { return b.guard(h) }
 }

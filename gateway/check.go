@@ -11,7 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/approval"
 	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/metrics"
 	"github.com/hookgate/hookgate/transport"
 )
 
@@ -34,6 +36,8 @@ type ChainReport struct {
 	// WorstCase is how long the participants can take at each event if all of
 	// them hang.
 	WorstCase map[chain.Event]time.Duration
+	// PersonCase is how long people can take at each event on top of that.
+	PersonCase map[chain.Event]time.Duration
 }
 
 // Check reads the files that o names and makes everything of them that a
@@ -53,7 +57,7 @@ func Check(o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMetrics(o, prometheus.NewRegistry(), new(atomic.Int64), shown)
+	m, err := newMetrics(o, prometheus.NewRegistry(), new(atomic.Int64), shown, metrics.Approvals{})
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +70,9 @@ func Check(o Options) (*Report, error) {
 	}
 	r := reportOn(o, set)
 	r.Warnings = append(r.Warnings, unfindable(made.plan.hooks)...)
+	if o.StateDir == "" && o.DatabaseURL == "" {
+		r.Warnings = append(r.Warnings, homeless(made.plan.hooks)...)
+	}
 	return r, nil
 }
 
@@ -82,9 +89,9 @@ func reportOn(o Options, set *config.Set) *Report {
 	}
 	for _, name := range append([]string{config.OperatorChain}, slices.Sorted(maps.Keys(set.Chains))...) {
 		c, _ := set.Chain(name) // the names are the set's own
-		report := ChainReport{Name: name, Hooks: len(c.Hooks), Budget: c.Budget, WorstCase: map[chain.Event]time.Duration{}}
+		report := ChainReport{Name: name, Hooks: len(c.Hooks), Budget: c.Budget, WorstCase: map[chain.Event]time.Duration{}, PersonCase: map[chain.Event]time.Duration{}}
 		for _, event := range chain.Events() {
-			report.WorstCase[event] = c.WorstCase(event)
+			report.WorstCase[event], report.PersonCase[event] = c.WorstCase(event), c.PersonCase(event)
 		}
 		r.Chains = append(r.Chains, report)
 	}
@@ -92,6 +99,20 @@ func reportOn(o Options, set *config.Set) *Report {
 		r.Warnings = append(r.Warnings, w.String())
 	}
 	return r
+}
+
+// homeless warns of hooks whose approvals would have no place to be kept, with
+// which a gateway does not start. Where the files are checked need not be where
+// they are used.
+func homeless(members []*member) []string {
+	var warnings []string
+	for _, m := range members {
+		if m.entry != nil && m.entry.IsApproval() {
+			w := config.Warning{Position: m.entry.Position, Message: approval.ErrNoStore.Error()}
+			warnings = append(warnings, w.String())
+		}
+	}
+	return warnings
 }
 
 // unfindable warns of programs that are not there. That is no mistake: they may
@@ -122,6 +143,9 @@ func (r *Report) String() string {
 			fmt.Fprintf(&b, ", %s at most %d ms", event, min(c.WorstCase[event], c.Budget).Milliseconds())
 			if worst := c.WorstCase[event]; worst > c.Budget {
 				fmt.Fprintf(&b, " (its hooks could take %d ms)", worst.Milliseconds())
+			}
+			if person := c.PersonCase[event]; person > 0 {
+				fmt.Fprintf(&b, " and a person's %d ms", person.Milliseconds())
 			}
 		}
 		b.WriteString("\n")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/hookgate/hookgate/gateway/approval"
 	"github.com/hookgate/hookgate/gateway/client"
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/metrics"
@@ -38,6 +39,11 @@ type Options struct {
 	// TLSCertFile and TLSKeyFile are what the main listener shows as its
 	// certificate. Empty means plain HTTP.
 	TLSCertFile, TLSKeyFile string
+	// StateDir is where approvals are kept in a file of this process alone, and
+	// DatabaseURL the PostgreSQL database where they are kept for several; the
+	// database wins. Without either there is nobody to ask. Both are opened when
+	// something first needs them.
+	StateDir, DatabaseURL string
 	// Interceptors are asked before every hook of a file, in this order.
 	Interceptors []transport.Interceptor
 	// InterceptorTimeout is the longest each of them may take. Default 5 s.
@@ -87,6 +93,10 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Version, Revision and GoVersion say what was built.
 	Version, Revision, GoVersion string
+
+	// approvalPoll is how often who waits for a person looks by himself. Zero is
+	// the default.
+	approvalPoll time.Duration
 }
 
 // withDefaults fills in what was left out and refuses what cannot be.
@@ -153,6 +163,8 @@ type Gateway struct {
 	metrics *metrics.Metrics
 	scrapes http.Handler
 	history *history
+	keeper  *keeper
+	desk    *approval.Desk
 	plans   plans
 	clients map[string]*client.Client
 	// jsonType is the value of a header that every decision has.
@@ -160,9 +172,9 @@ type Gateway struct {
 
 	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
-	// firstWarmups are those that a start waits for.
-	firstWarmups []*warmup
-	refused      atomic.Pointer[string] // why the latest files were refused; nil where they were not
+	// first are the entries for whose warm-up and canary a start waits.
+	first   []*live
+	refused atomic.Pointer[string] // why the latest files were refused; nil where they were not
 
 	reloading sync.Mutex // held by whoever changes what follows
 	set       *config.Set
@@ -186,7 +198,10 @@ func New(options Options) (*Gateway, error) {
 		return nil, err
 	}
 	flying := new(atomic.Int64)
-	m, err := newMetrics(o, o.Registry, flying, shown)
+	var m *metrics.Metrics
+	k := &keeper{dir: o.StateDir, databaseURL: o.DatabaseURL, log: o.Logger}
+	desk := newDesk(&o, k, &m)
+	m, err = newMetrics(o, o.Registry, flying, shown, measuredApprovals(desk))
 	if err != nil {
 		return nil, err
 	}
@@ -202,29 +217,30 @@ func New(options Options) (*Gateway, error) {
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
 		},
 		clients: clientsByName(),
-		waiting: map[*plan]struct{}{},
+		waiting: map[*plan]struct{}{}, keeper: k, desk: desk,
 	}
 	set, err := loadFiles(o)
 	if err != nil {
 		return nil, err
 	}
 	if err := g.adopt(context.Background(), set); err != nil {
+		g.Close()
 		return nil, err
 	}
 	for _, m := range g.plans.current().hooks {
-		if m.warmup != nil {
-			g.firstWarmups = append(g.firstWarmups, m.warmup)
+		if m.warmup != nil || m.canary != nil {
+			g.first = append(g.first, m.live)
 		}
 	}
 	return g, nil
 }
 
-func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64, shown *certificate) (*metrics.Metrics, error) {
+func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64, shown *certificate, approvals metrics.Approvals) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
 		Routes: routes(), Clients: measuredClients(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
 		AuthReasons: authReasons(o), CertificateExpiry: shown.expiry(),
-		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight,
+		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight, Approvals: approvals,
 	})
 }
 
@@ -293,6 +309,7 @@ func served(err error) error {
 func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.stopping.Store(true)
 	g.history.close()
+	g.desk.Stop() // nobody can answer any more, so waiting would only be longer
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
 	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.String("drain_timeout", g.options.DrainTimeout.String()))
@@ -311,6 +328,7 @@ func (g *Gateway) Close() {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	g.history.close()
+	g.desk.Stop()
 	if before := g.plans.put(nil); before != nil {
 		if before.access != nil {
 			defer before.access.Close()
@@ -320,4 +338,6 @@ func (g *Gateway) Close() {
 	}
 	g.stopShadows()
 	g.retiring.Wait()
+	g.desk.Close()
+	g.keeper.close()
 }

@@ -64,7 +64,9 @@ func (g *Gateway) warn(ctx context.Context, set *config.Set) {
 
 // adopt makes a plan of a set and puts it in force.
 func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
-	b := &builder{options: &g.options, metrics: g.metrics, set: set, kept: g.lives, seats: g.seats, before: g.accessInForce()}
+	b := &builder{
+		options: &g.options, metrics: g.metrics, set: set, kept: g.lives, seats: g.seats, desk: g.desk, before: g.accessInForce(),
+	}
 	next, err := b.build() //nolint:contextcheck // what a plan starts outlives the reload
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,8 @@ const (
 	routeDecide      = "/v1/decide"
 	routeDecideChain = "/v1/chains/{chain}/decide"
 	routeTurns       = "/v1/turns"
+	routeApprovals   = "/v1/approvals"
+	routeApproval    = "/v1/approvals/{id}"
 	routeHooks       = "/v1/hooks"
 	routeDecisions   = "/v1/decisions"
 	routeOpenAPI     = "/openapi.yaml"
@@ -60,6 +63,8 @@ func routes() []metrics.Route {
 		{Pattern: routeDecide, Codes: deciding},
 		{Pattern: routeDecideChain, Codes: deciding},
 		{Pattern: routeTurns, Codes: deciding},
+		{Pattern: routeApprovals, Codes: append([]int{400}, reading...)},
+		{Pattern: routeApproval, Codes: append([]int{409}, deciding...)},
 		{Pattern: routeHooks, Codes: reading},
 		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
 		{Pattern: routeOpenAPI, Codes: public},
@@ -82,6 +87,8 @@ func (g *Gateway) mainHandler() http.Handler {
 		r.Post(route, g.serveClient)
 	}
 	r.Post(routeTurns, g.serveTurn)
+	r.Get(routeApprovals, g.serveApprovals)
+	r.Post(routeApproval, g.answerApproval)
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
@@ -142,11 +149,20 @@ func (g *Gateway) adminHandler() http.Handler {
 
 // readiness is what /readyz says.
 type readiness struct {
-	// Status is "ready", or why not: "starting", "waiting", "stopping".
+	// Status is "ready", "degraded" where decisions are made but something that
+	// some of them need is missing, or why not: "starting", "waiting", "stopping".
 	Status string `json:"status"`
 	// WaitingFor is what has to be before it is ready.
-	WaitingFor []string        `json:"waiting_for,omitempty"`
-	Config     configReadiness `json:"config"`
+	WaitingFor []string           `json:"waiting_for,omitempty"`
+	Config     configReadiness    `json:"config"`
+	Approvals  approvalsReadiness `json:"approvals"`
+}
+
+type approvalsReadiness struct {
+	// Status is "ok", or "degraded" where whatever needs an approval is denied.
+	Status string `json:"status"`
+	// Error is why.
+	Error string `json:"error,omitempty"`
 }
 
 type configReadiness struct {
@@ -158,14 +174,23 @@ type configReadiness struct {
 	Error string `json:"error,omitempty"`
 }
 
-// waitsFor is what has to be before the gateway is ready: the endpoints of the
-// first configuration are warmed up. Those of a later one do not take it back,
-// since the calls of that moment would have to go somewhere.
+// waitsFor is what has to be before the gateway is ready: at its start the
+// endpoints are warmed up, and at any time the canaries that gate it are denied.
+// Warming up in a later configuration does not take readiness back, since the
+// calls of that moment would have to go somewhere.
 func (g *Gateway) waitsFor() []string {
 	var all []string
-	for _, w := range g.firstWarmups {
-		if what := w.waitsFor(); what != "" {
+	add := func(what string) {
+		if what != "" {
 			all = append(all, what)
+		}
+	}
+	for _, l := range g.first {
+		add(l.warmup.waitsFor())
+	}
+	if p := g.plans.current(); p != nil {
+		for _, m := range p.hooks {
+			add(m.canary.waitsFor(slices.Contains(g.first, m.live)))
 		}
 	}
 	return all
@@ -176,6 +201,13 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if state.Config.SHA256 == "" {
 		state.Status = "starting"
 	}
+	state.Approvals.Status = "ok"
+	if err := g.desk.Trouble(); err != nil {
+		state.Approvals = approvalsReadiness{Status: "degraded", Error: err.Error()}
+		if state.Status == "ready" {
+			state.Status = "degraded"
+		}
+	}
 	if why := g.refused.Load(); why != nil {
 		state.Config.LastReload, state.Config.Error = "invalid", *why
 	}
@@ -185,7 +217,8 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if g.stopping.Load() {
 		state.Status = "stopping"
 	}
-	if state.Status != "ready" {
+	// A degraded gateway still decides: to take it away would deny everything.
+	if state.Status != "ready" && state.Status != "degraded" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}

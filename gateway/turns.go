@@ -152,22 +152,25 @@ func (d *turnDecider) Decide(ctx context.Context, req *agentproc.PermissionReque
 	d.gateway.keep(ctx, newRecord(id, time.Now(), d.plan.sum, d.agent.profile.Chain, envelope, verdict), verdict)
 	answer, settled := agentproc.AnswerTo(verdict.Outcome)
 	if !settled {
-		answer = d.byDefault(ctx, id, req)
+		answer = d.byDefault(ctx, id, req, envelope)
 	}
 	answer.DecisionID = id
 	return answer
 }
 
 // byDefault is the answer to a request that the chain allows.
-func (d *turnDecider) byDefault(ctx context.Context, id string, req *agentproc.PermissionRequest) agentproc.Answer {
+func (d *turnDecider) byDefault(ctx context.Context, id string, req *agentproc.PermissionRequest, envelope *chain.Request) agentproc.Answer {
 	by := d.agent.profile.PermissionDefault
 	if by == agentproc.DenyAndLogByDefault {
 		d.gateway.log.LogAttrs(ctx, slog.LevelWarn, "denied a request that the chain allows, as the agent's profile says",
 			slog.String("agent", d.agent.profile.Name), slog.String("tool_name", clip(req.ToolName)), slog.String("decision_id", id))
 	}
 	answer, settled := by.Answer()
-	if !settled {
+	switch {
+	case settled:
+		return answer
+	case !d.gateway.keeper.configured():
 		return agentproc.Answer{Message: fmt.Sprintf("denied: permission_default of this agent's profile is %s, and there is nobody to ask", by)}
 	}
-	return answer
+	return d.askPerson(ctx, id, envelope)
 }

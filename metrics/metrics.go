@@ -39,6 +39,8 @@ type Options struct {
 	// goroutine.
 	InFlight    func() int
 	MaxInFlight int
+	// Approvals are those that wait.
+	Approvals Approvals
 }
 
 // check returns every reason why there cannot be metrics.
@@ -75,10 +77,11 @@ func (o *Options) check() error {
 // Metrics are the metrics of a process. They are safe for concurrent use, but
 // configurations are activated one after the other.
 type Metrics struct {
-	shapes   *shapes
-	active   atomic.Pointer[active] // nil before the first configuration
-	requests *requests
-	clients  *clients
+	shapes    *shapes
+	active    atomic.Pointer[active] // nil before the first configuration
+	requests  *requests
+	clients   *clients
+	approvals *approvals
 
 	authFailures *prometheus.CounterVec
 	certificate  prometheus.Collector // nil where there is none
@@ -97,9 +100,10 @@ func New(o Options) (*Metrics, error) {
 		return nil, err
 	}
 	m := &Metrics{
-		shapes:   newShapes(o.MaxBudget, o.MaxTimeout, o.MaxTurn),
-		requests: newRequests(&o),
-		clients:  newClients(&o),
+		shapes:    newShapes(o.MaxBudget, o.MaxTimeout, o.MaxTurn),
+		requests:  newRequests(&o),
+		clients:   newClients(&o),
+		approvals: newApprovals(o.Approvals),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "build_info",
 			Help: "Which build this is; always 1.",

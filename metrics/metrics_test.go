@@ -37,6 +37,8 @@ var published = map[string]string{
 	"hookgate_breaker_state":                                "hook state",
 	"hookgate_breaker_next_try_timestamp_seconds":           "hook",
 	"hookgate_breaker_transitions_total":                    "from hook to",
+	"hookgate_hook_canary_passing":                          "hook",
+	"hookgate_hook_canary_checks_total":                     "hook result",
 	"hookgate_hook_connections_total":                       "connection hook",
 	"hookgate_hook_retries_total":                           "hook",
 	"hookgate_hook_handshake_failures_total":                "hook why",
@@ -56,6 +58,9 @@ var published = map[string]string{
 	"hookgate_config_info":                                  "sha256",
 	"hookgate_config_last_reload_success_timestamp_seconds": "",
 	"hookgate_build_info":                                   "goversion revision version",
+	"hookgate_approvals_total":                              "outcome",
+	"hookgate_approvals_pending":                            "",
+	"hookgate_approvals_store_up":                           "",
 }
 
 // whole is a configuration in which every metric has series.
@@ -68,6 +73,7 @@ func whole() metrics.Config {
 				with(program("no-force-push"), func(p *metrics.Participant) { p.Tools = []string{"shell", "mcp__git__*"} }),
 				with(endpoint("dlp"), func(p *metrics.Participant) {
 					p.Events, p.OnFailure, p.WarmsUp, p.TLS = post(), chain.AllowOnFailure, true, true
+					p.CanaryPassing = func() bool { return false }
 				}),
 				with(endpoint("trial"), func(p *metrics.Participant) { p.Mode, p.Guard = chain.Shadow, true }),
 			}},
@@ -464,5 +470,39 @@ metrics: chain "acme": participant 3 "blind" has a breaker, but nothing reads it
 	}
 	if diff := cmp.Diff(before, everySeries(t, registry)); diff != "" {
 		t.Errorf("series (-before +after):\n%s", diff)
+	}
+}
+
+func TestApprovalsAreCountedAndReadWhenSomebodyLooks(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	waiting, up := 3, false
+	m, err := metrics.New(metrics.Options{
+		Registerer: registry, MaxTimeout: time.Minute, MaxBudget: time.Minute, MaxTurn: time.Minute, InFlight: nobody, MaxInFlight: 1,
+		Approvals: metrics.Approvals{Waiting: func() int { return waiting }, Up: func() bool { return up }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, o := range metrics.ApprovalOutcomes() {
+		for range n + 1 {
+			m.Approval(o)
+		}
+	}
+	want := `# HELP hookgate_approvals_pending Calls to this gateway that wait for a person.
+# TYPE hookgate_approvals_pending gauge
+hookgate_approvals_pending 3
+# HELP hookgate_approvals_store_up 1 where approvals can be kept, or nothing needed one so far; 0 where whatever needs one is denied.
+# TYPE hookgate_approvals_store_up gauge
+hookgate_approvals_store_up 0
+# HELP hookgate_approvals_total Calls that were put to a person, by what became of them.
+# TYPE hookgate_approvals_total counter
+hookgate_approvals_total{outcome="failed"} 1
+hookgate_approvals_total{outcome="allowed"} 2
+hookgate_approvals_total{outcome="denied"} 3
+hookgate_approvals_total{outcome="expired"} 4
+hookgate_approvals_total{outcome="withdrawn"} 5
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "hookgate_approvals_total", "hookgate_approvals_pending", "hookgate_approvals_store_up"); err != nil {
+		t.Error(err)
 	}
 }

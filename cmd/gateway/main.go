@@ -76,6 +76,7 @@ func (p *program) subcommands() []subcommand {
 		{"ask", "put the envelope, or an agent's own hook, on stdin to a gateway and print its answer", p.ask},
 		{"init", "print or write the settings with which an agent asks a gateway", p.initClient},
 		{"doctor", "say what would let calls of an agent run unasked", p.doctor},
+		{"approvals", "list what waits for a person, and answer it", p.approvals},
 		{"env", "list the environment variables with their defaults", p.listEnv},
 		{"health", "ask the gateway on this machine whether it is ready", p.health},
 		{"token", "make a bearer token for a caller, with its hash", p.token},
@@ -122,7 +123,7 @@ func (p *program) usage(w io.Writer) {
 	var text strings.Builder
 	text.WriteString("usage: gateway [command]\n\n")
 	for _, c := range p.subcommands() {
-		fmt.Fprintf(&text, "  %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(&text, "  %-9s %s\n", c.name, c.summary)
 	}
 	text.WriteString("\nThe gateway is configured by environment variables: gateway env lists them.\n")
 	_, _ = io.WriteString(w, text.String()) // there is nobody to tell that nobody can be told

@@ -65,7 +65,7 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 	return gateway.Options{
 		Addr: s.Addr, AdminAddr: s.AdminAddr,
 		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir, CallersFile: s.Callers,
-		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile,
+		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile, StateDir: s.StateDir, DatabaseURL: s.DatabaseURL,
 		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
 		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, MaxTurns: s.MaxTurns, BodyTimeout: s.BodyTimeout,
 		DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,

@@ -29,6 +29,8 @@ type settings struct {
 	Callers         string        `env:"CALLERS" help:"file of who may call; without it callers are not told apart"`
 	TLSCertFile     string        `env:"TLS_CERT_FILE" help:"certificate of the main listener, in PEM form; without it that speaks plain HTTP"`
 	TLSKeyFile      string        `env:"TLS_KEY_FILE" help:"key of that certificate"`
+	StateDir        string        `env:"STATE_DIR" help:"directory where approvals are kept in a file of this gateway alone"`
+	DatabaseURL     string        `env:"DATABASE_URL" help:"postgres://… where approvals are kept for several gateways, in place of STATE_DIR"`
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
 	LogFormat       string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are JSON in either"`
 	MaxRequestBytes int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"largest body of a request, in bytes"`

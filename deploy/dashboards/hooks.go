@@ -80,6 +80,23 @@ func hooks() sheet {
 					queries: []query{{expr: "sum by (hook) (hookgate_hook_in_flight{" + ofHook + "})", legend: "{{hook}}"}},
 				},
 			}},
+			{title: "Connections", panels: []panel{
+				{
+					kind: stack, title: "Calls by connection", unit: perSecond, width: 8,
+					does:    "Mostly new: the endpoint or something on the way closes connections, and every call pays for another handshake.",
+					queries: []query{{expr: summed("hook, connection", "hookgate_hook_connections_total", ofHook), legend: "{{hook}} {{connection}}"}},
+				},
+				{
+					kind: lines, title: "Retries and failed handshakes", unit: perSecond, width: 8,
+					does:    "Retries: the endpoint closes connections that it kept open. certificate: its certificate is not trusted, or over. refused: it does not take ours. broken: it does not speak TLS.",
+					queries: []query{{expr: summed("hook", "hookgate_hook_retries_total", ofHook), legend: "{{hook}} retried"}, {expr: summed("hook, why", "hookgate_hook_handshake_failures_total", ofHook), legend: "{{hook}} {{why}}"}},
+				},
+				{
+					kind: lines, title: "Cold starts", unit: perSecond, width: 8,
+					does:    "failed and slow are calls that paid for a cold endpoint: set warmup, or keep an instance running.",
+					queries: []query{{expr: summed("hook, result", "hookgate_hook_first_calls_total", ofHook), legend: "{{hook}} first call {{result}}"}, {expr: summed("hook, result", "hookgate_hook_warmups_total", ofHook), legend: "{{hook}} ping {{result}}"}},
+				},
+			}},
 			{title: "Shadows", panels: []panel{
 				{
 					kind: lines, title: "Decisions that a shadow would have changed", unit: perSecond, width: 24,

@@ -116,6 +116,28 @@ func overview() sheet {
 					queries: []query{{expr: quantile("0.99", "route", "hookgate_http_request_duration_seconds", ofJob), legend: "{{route}}"}},
 				},
 			}},
+			{title: "Callers", panels: []panel{
+				{
+					kind: lines, title: "Refused because nobody is known", unit: requests, width: 6,
+					does:    "expired and unknown after a change of tokens: a caller still has the old one. in_url: a caller leaks its token, exchange it. Many unknown from nowhere: somebody tries.",
+					queries: []query{{expr: summed("reason", "hookgate_auth_failures_total", ofJob), legend: "{{reason}}"}},
+				},
+				{
+					kind: stack, title: "Requests by caller", unit: requests, width: 6,
+					does:    "scope and chain: a caller asks for what it may not. rate and in_flight: it is at its limit, and what is refused there is a deny.",
+					queries: []query{{expr: summed("caller, result", "hookgate_caller_requests_total", ofJob), legend: "{{caller}} {{result}}"}},
+				},
+				{
+					kind: lines, title: "Requests under way by caller", unit: count, width: 6,
+					does:    "One caller that grows without end keeps the others out: give it max_in_flight.",
+					queries: []query{{expr: "sum by (caller) (hookgate_caller_in_flight{" + ofJob + "})", legend: "{{caller}}"}},
+				},
+				{
+					kind: lines, title: "Known agents: not decided, not told", unit: requests, width: 6,
+					does:    "A status is a request that no chain decided: 400 is an agent whose dialect changed. An outcome is what the agent's dialect has no word for, so it was denied instead, or not told.",
+					queries: []query{{expr: summed("client, status", "hookgate_client_refusals_total", ofJob), legend: "{{client}} {{status}}"}, {expr: summed("client, outcome", "hookgate_client_degradations_total", ofJob), legend: "{{client}} {{outcome}}"}},
+				},
+			}},
 			{title: "Turns of agents", panels: []panel{
 				{
 					kind: stack, title: "Turns by outcome", unit: perSecond, width: 8,

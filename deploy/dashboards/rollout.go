@@ -54,6 +54,13 @@ func rollout() sheet {
 					queries: []query{{expr: "min by (instance) (" + successful + ")", legend: "{{instance}}"}},
 				},
 			}},
+			{title: "Certificates", panels: []panel{
+				{
+					kind: lines, title: "Time left of the listener's certificate", unit: seconds, width: 24,
+					does:    "When it is over, callers refuse to connect, and most agents then let tools run. Renew it two weeks before; a renewed file is taken up by itself.",
+					queries: []query{{expr: "hookgate_tls_certificate_expiry_timestamp_seconds{" + ofJob + "} - time()", legend: "{{instance}}"}},
+				},
+			}},
 			{title: "Saturation", panels: []panel{
 				{
 					kind: lines, title: "Requests in flight, of what may be", unit: ratio, width: 8, warn: 0.5, bad: 0.8,

@@ -36,6 +36,15 @@ func TestD1_AResultOfAnotherShapeThanTheToolsOwnIsWithheld(t *testing.T) {
 			`{"type":"text","file":{"filePath":"/a","content":"***","numLines":2,"more":[9,"y"]},"note":1}`,
 			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"type":"text","file":{"filePath":"/a","content":"***","numLines":2,"more":[9,"y"]},"note":1}}}`,
 		},
+		"in another order": {
+			`{"file":{"numLines":1,"more":[1,"x"],"content":"","filePath":""},"type":"text"}`,
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"file":{"numLines":1,"more":[1,"x"],"content":"","filePath":""},"type":"text"}}}`,
+		},
+		"a number beyond all bounds": {
+			`{"type":"text","file":{"filePath":"/a","content":"","numLines":1e400,"more":[1,"x"]}}`,
+			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"type":"text","file":{"filePath":"/a","content":"","numLines":1e400,"more":[1,"x"]}}}}`,
+		},
+		"a null for a text":   {`{"type":"text","file":{"filePath":"/a","content":null,"numLines":1,"more":[1,"x"]}}`, stopped},
 		"a text":              {`"***"`, stopped},
 		"a member less":       {`{"type":"text","file":{"filePath":"/a","content":"***","numLines":1}}`, stopped},
 		"another kind inside": {`{"type":"text","file":{"filePath":"/a","content":0,"numLines":1,"more":[1,"x"]}}`, stopped},
@@ -52,6 +61,15 @@ func TestD1_AResultOfAnotherShapeThanTheToolsOwnIsWithheld(t *testing.T) {
 				t.Errorf("degraded from %v", a.Degraded)
 			}
 		})
+	}
+}
+
+func TestTheDepthOfAResultCostsNothing(t *testing.T) {
+	deep := strings.Repeat("[", 5000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 5000)
+	body := `{"hook_schema":1,"event":"post_tool_use","tool_name":"x","input":{},"output":{"title":"","output":"SECRET","metadata":` + deep + `}}`
+	a := answerOf(t, "opencode", body, chain.Outcome{Decision: chain.Replace, Output: json.RawMessage(`{"title":"","output":"***","metadata":` + deep + `}`)})
+	if a.Decision != chain.Replace || a.Degraded != chain.Undecided {
+		t.Errorf("answered %v, degraded from %v", a.Decision, a.Degraded)
 	}
 }
 

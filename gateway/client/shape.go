@@ -1,7 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 )
 
@@ -32,7 +34,7 @@ func opencodeShape(_ string, was, now []byte) ([]byte, bool) {
 		return now, true
 	}
 	title := json.RawMessage(`""`)
-	if o, err := readObject(was); err == nil && kind(o.member("title")) == '"' {
+	if o, err := readObject(was); err == nil && text(o.member("title")) != "" {
 		title = o.member("title")
 	}
 	filled := append([]byte(`{"title":`), title...)
@@ -42,7 +44,7 @@ func opencodeShape(_ string, was, now []byte) ([]byte, bool) {
 
 // mcpShape makes the result of a tool of an MCP server.
 func mcpShape(_ string, _, now []byte) ([]byte, bool) {
-	if o, err := readObject(now); err == nil && kind(o.member("content")) == '[' {
+	if o, err := readObject(now); err == nil && list(o.member("content")) != nil {
 		return now, true
 	}
 	filled := append([]byte(`{"content":[{"type":"text","text":`), asText(now)...)
@@ -56,56 +58,55 @@ func sameShaped(_ string, was, now []byte) ([]byte, bool) { return now, sameShap
 // with every member that the other has, and as many elements. What tells kinds
 // of results apart must be the same.
 func sameShape(was, now json.RawMessage) bool {
-	if kind(was) != kind(now) {
+	old, err := tree(was)
+	if err != nil {
 		return false
 	}
-	switch kind(was) {
-	case '{':
-		return sameMembers(was, now)
-	case '[':
-		old, fresh := list(was), list(now)
-		if len(old) != len(fresh) {
+	fresh, err := tree(now)
+	return err == nil && standsIn(old, fresh)
+}
+
+// tree reads a value once, so that the depth of what an agent sends costs
+// nothing.
+func tree(value json.RawMessage) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber() // of which there is one kind, whatever its size
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}
+
+func standsIn(was, now any) bool {
+	switch was := was.(type) {
+	case map[string]any:
+		now, ok := now.(map[string]any)
+		return ok && membersStandIn(was, now)
+	case []any:
+		now, ok := now.([]any)
+		if !ok || len(was) != len(now) {
 			return false
 		}
-		for i := range old {
-			if !sameShape(old[i], fresh[i]) {
+		for i := range was {
+			if !standsIn(was[i], now[i]) {
 				return false
 			}
 		}
+		return true
 	}
-	return true
+	return reflect.TypeOf(was) == reflect.TypeOf(now)
 }
 
-func sameMembers(was, now json.RawMessage) bool {
-	old, err := readObject(was)
-	if err != nil {
-		return false
-	}
-	fresh, err := readObject(now)
-	if err != nil {
-		return false
-	}
-	for _, m := range old {
-		value := fresh.member(m.name)
-		if value == nil || !sameShape(m.value, value) || m.name == "type" && string(m.value) != string(value) {
+func membersStandIn(was, now map[string]any) bool {
+	for name, old := range was {
+		fresh, ok := now[name]
+		if !ok || !standsIn(old, fresh) || name == "type" && old != fresh && isText(old) {
 			return false
 		}
 	}
 	return true
 }
 
-// kind is the first byte of a value, with that of true for both booleans and
-// that of 0 for all numbers.
-func kind(value json.RawMessage) byte {
-	if len(value) == 0 {
-		return 0
-	}
-	switch b := value[0]; {
-	case b == 'f':
-		return 't'
-	case b == '-' || '0' <= b && b <= '9':
-		return '0'
-	default:
-		return b
-	}
+func isText(v any) bool {
+	_, ok := v.(string)
+	return ok
 }

@@ -43,7 +43,8 @@ type Hook struct {
 	Tools []string
 	// When says whether the hook is asked about a request; nil is always.
 	When func(*chain.Request) bool
-	// Timeout is positive and at most ten minutes.
+	// Timeout is positive and at most ten minutes, for people as well: 5 s where
+	// the entry does not say, and 5 min for a person.
 	Timeout time.Duration
 	// FirstTimeout holds instead while the hook is cold, and is longer; 0 where
 	// there is no such difference.
@@ -51,9 +52,11 @@ type Hook struct {
 	OnFailure    chain.OnFailure
 	Guard        bool
 	Mode         chain.Mode
+	// Canary is nil where there is none.
+	Canary *Canary
 
-	// Fingerprint is the hash of everything its binding is made of: resolved
-	// values and the contents of referenced files. What the chain alone looks
+	// Fingerprint is the hash of everything its binding is made of, resolved
+	// values and the contents of referenced files, and of its canary. What the chain alone looks
 	// at (name, event, tools, conditions, timeout, guard, mode, on_failure) is
 	// not part of it. Of two loads, entries with equal fingerprints can share
 	// one binding.
@@ -67,6 +70,18 @@ type Limits struct {
 	// MaxResponseBytes is how long an answer may be. At least 1.
 	MaxResponseBytes int
 }
+
+// UseApproval is what use: has to be for a hook that puts calls to a person. It
+// is no guard: it has time of its own, and takes part in nothing that would go
+// on without the person.
+const UseApproval = "approval"
+
+// defaultApproval is how long a person has where an entry does not say.
+const defaultApproval = 5 * time.Minute
+
+// IsApproval reports whether the hook puts calls to a person. Its timeout is then
+// no part of the chain's budget.
+func (h *Hook) IsApproval() bool { return h.Use != nil && h.Use.Guard == UseApproval }
 
 // Use is a guard that is part of the program.
 type Use struct {
@@ -91,7 +106,7 @@ func (h *Hook) Mistake(key, message string) Error {
 // entryKeys are the keys that every entry may have.
 func entryKeys() []string {
 	return []string{
-		"name", "command", "url", "use", "event", "tools", "when", "timeout_ms", "on_failure", "guard", "mode",
+		"name", "command", "url", "use", "event", "tools", "when", "timeout_ms", "on_failure", "guard", "mode", "canary",
 	}
 }
 
@@ -136,8 +151,15 @@ func (r *reading) hook(v value) *Hook {
 	}
 	r.name(h, v, o)
 	r.binding(h, v, o)
+	if h.IsApproval() {
+		h.Timeout = defaultApproval
+		r.approval(o)
+	}
 	r.applying(h, o)
 	r.policy(h, o)
+	if v, ok := o["canary"]; ok {
+		r.canary(h, v)
+	}
 	if len(r.errors) == before {
 		h.Fingerprint = h.fingerprint()
 	}
@@ -307,13 +329,28 @@ func (r *reading) options(v value) map[string]json.RawMessage {
 	return all
 }
 
+// approval refuses what would let a call go without the person.
+func (r *reading) approval(o object) {
+	for key, why := range map[string]string{
+		"guard":      "a person may change the input, and is asked when everybody before has agreed: leave guard out",
+		"mode":       "a person who is not obeyed need not be asked: leave mode out",
+		"on_failure": "a call that nobody answered is denied: leave on_failure out",
+		"with":       "approval has no options: leave with out",
+	} {
+		if v, ok := o[key]; ok {
+			r.fail(v, "%s", why)
+		}
+	}
+}
+
 func (r *reading) knownGuard(v value, name string) {
-	if slices.Contains(r.guards, name) {
+	known := append(slices.Clone(r.guards), UseApproval)
+	if slices.Contains(known, name) {
 		return
 	}
-	hint := didYouMean(name, r.guards)
-	if hint == "" && len(r.guards) > 0 {
-		hint = "; known are " + listed(r.guards, "and")
+	hint := didYouMean(name, known)
+	if hint == "" {
+		hint = "; known are " + listed(known, "and")
 	}
 	r.fail(v, "unknown guard %s%s", quote(name), hint)
 }

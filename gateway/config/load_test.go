@@ -433,3 +433,13 @@ func TestHook_AMistakeThatABuilderFindsReadsLikeTheRest(t *testing.T) {
 	e.File = "hooks.yaml"
 	same(t, "without one", `hooks.yaml:3: hooks[0] "a": cannot be made`, e.Error())
 }
+
+func TestApproval_APersonHasMinutesAndMayHaveMoreThanTheBudget(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"hooks.yaml": "schema: 1\nbudget_ms: 1000\nhooks:\n  - {name: a, use: approval}\n  - {name: b, use: approval, timeout_ms: 600000}\n"})
+	set := loaded(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml")})
+	a, b := set.Operator.Hooks[0], set.Operator.Hooks[1]
+	if !a.IsApproval() || a.Timeout != 5*time.Minute || b.Timeout != 10*time.Minute || len(set.Warnings) > 0 {
+		t.Errorf("%v: %v and %v: %v", a.IsApproval(), a.Timeout, b.Timeout, set.Warnings)
+	}
+}

@@ -56,7 +56,8 @@ func (s *Set) Chain(name string) (Chain, bool) {
 // if each takes all of its time, for the tool for which that is longest. It is
 // never less than that. Hooks that are asked one after the other add up, and a
 // run of neighbouring guards counts with its longest, since they are asked at
-// the same time. Shadows are waited for by nobody.
+// the same time. Shadows are waited for by nobody, and the time of a person is no
+// part of a budget.
 func (c Chain) WorstCase(event chain.Event) time.Duration {
 	// Any tool that no hook names exactly meets, at most, the hooks that match
 	// by a pattern or have no list.
@@ -73,12 +74,27 @@ func (c Chain) WorstCase(event chain.Event) time.Duration {
 	return longest
 }
 
+// PersonCase is how long people can take together at an event, on top of what the
+// hooks do.
+func (c Chain) PersonCase(event chain.Event) time.Duration {
+	var total time.Duration
+	for _, h := range c.Hooks {
+		if h.Event == event && h.IsApproval() {
+			total += h.Timeout
+		}
+	}
+	return total
+}
+
 // worst is how long the hooks that apply can take together.
 func worst(hooks []*Hook, applies func(*Hook) bool) time.Duration {
 	var total, run time.Duration // run is of the guards that are asked together
 	for _, h := range hooks {
 		switch {
 		case h.Mode == chain.Shadow || !applies(h): // ends no run
+		case h.IsApproval():
+			total += run
+			run = 0
 		case h.Guard:
 			run = max(run, h.Patience())
 		default:

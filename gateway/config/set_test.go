@@ -72,6 +72,7 @@ func TestChain_TheWorstCaseIsWhatTheFoldWouldWaitFor(t *testing.T) {
 	post := func(h *Hook) { h.Event = chain.PostToolUse }
 	of := func(tools ...string) func(*Hook) { return func(h *Hook) { h.Tools = tools } }
 	guardOf := func(tools ...string) func(*Hook) { return func(h *Hook) { h.Guard, h.Tools = true, tools } }
+	person := func(h *Hook) { h.Use = &Use{Guard: UseApproval} }
 	tests := map[string]struct {
 		hooks     []*Hook
 		pre, post time.Duration
@@ -79,6 +80,7 @@ func TestChain_TheWorstCaseIsWhatTheFoldWouldWaitFor(t *testing.T) {
 		"no hooks":                          {nil, 0, 0},
 		"one after the other":               {[]*Hook{hook(1, nil), hook(2, nil)}, 3, 0},
 		"neighbouring guards together":      {[]*Hook{hook(1, guard), hook(5, guard), hook(2, guard)}, 5, 0},
+		"a person has time of his own":      {[]*Hook{hook(1, guard), hook(100, person), hook(5, guard)}, 6, 0},
 		"guards apart":                      {[]*Hook{hook(1, guard), hook(2, nil), hook(5, guard)}, 8, 0},
 		"a shadow ends no run":              {[]*Hook{hook(1, guard), hook(100, shadow), hook(5, guard)}, 5, 0},
 		"a hook of the other event no more": {[]*Hook{hook(1, guard), hook(100, post), hook(5, guard)}, 5, 100},

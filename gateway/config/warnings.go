@@ -68,7 +68,7 @@ func warnTimes(c Chain, f *File) []Warning {
 		if h.FirstTimeout > 0 {
 			key = "first_call_timeout_ms"
 		}
-		if h.Patience() > c.Budget {
+		if h.Patience() > c.Budget && !h.IsApproval() {
 			all = append(all, Warning{h.Position, fmt.Sprintf(
 				"%s %d is longer than the whole chain may take, which is budget_ms %d",
 				key, h.Patience().Milliseconds(), c.Budget.Milliseconds())})

@@ -36,6 +36,46 @@ func argumentsOf(words []shell.Word, takes ...string) arguments {
 	return a
 }
 
+// valuesOf returns the values of an option that has a letter and a name: as the
+// next word or the rest of the same one. takes are all letters with a value,
+// which ends a cluster of them.
+func valuesOf(words []shell.Word, letter byte, name, takes string) []shell.Word {
+	var values []shell.Word
+	for i := 0; i < len(words); i++ {
+		text := words[i].Text
+		switch {
+		case text == "--":
+			return values
+		case strings.HasPrefix(text, "--"):
+			given, value, attached := strings.Cut(text[len("--"):], "=")
+			if given != name {
+				continue
+			}
+			if attached {
+				values = append(values, shell.Word{Text: value, Unset: words[i].Unset})
+			} else if i++; i < len(words) {
+				values = append(values, words[i])
+			}
+		case strings.HasPrefix(text, "-"):
+			at := strings.IndexAny(text[1:], takes) + 1
+			if at == 0 {
+				continue
+			}
+			value := shell.Word{Text: text[at+1:], Unset: words[i].Unset}
+			if value.Text == "" {
+				if i++; i == len(words) {
+					return values
+				}
+				value = words[i]
+			}
+			if text[at] == letter {
+				values = append(values, value)
+			}
+		}
+	}
+	return values
+}
+
 // short reports whether one of the letters stands in a cluster of short
 // options, as r does in -rf.
 func (a arguments) short(letters string) bool {

@@ -33,7 +33,9 @@ func changes(c shell.Command) iter.Seq[change] {
 		return each(c, argumentsOf(c.Args, "-s", "-r", "-d", "-n").operands, exactly)
 	case "rm":
 		return each(c, argumentsOf(c.Args).operands, whole)
-	case "chmod", "chown", "chgrp":
+	case "chmod":
+		return each(c, withoutLocked(c, argumentsOf(c.Args).operands), exactly)
+	case "chown", "chgrp":
 		return each(c, argumentsOf(c.Args).operands, exactly)
 	case "sed", "perl":
 		if args := argumentsOf(c.Args, "-e", "-f"); args.short("i") || args.long("in-place") {
@@ -69,21 +71,25 @@ func copies(c shell.Command) iter.Seq[change] {
 	args := argumentsOf(c.Args, "-t", "--target-directory", "-m", "-o", "-g", "-S", "-e")
 	sources := args.operands
 	target := shell.Word{}
-	if at := optionAt(c.Args, "-t", "--target-directory"); at > 0 {
-		target = c.Args[at]
+	var into []shell.Word
+	if c.Name != "rsync" { // whose -t is about time
+		into = valuesOf(c.Args, 't', "target-directory", "tSmog")
+	}
+	if len(into) > 0 {
+		target = into[len(into)-1]
 	} else if len(sources) > 1 {
 		target, sources = sources[len(sources)-1], sources[:len(sources)-1]
 	}
 	if target.Text == "" {
 		return each(c, nil, exactly)
 	}
-	into := placeOf(c, target).path
+	place := placeOf(c, target).path
 	return func(yield func(change) bool) {
-		if !yield(change{target, into, exactly}) {
+		if !yield(change{target, place, exactly}) {
 			return
 		}
 		for _, w := range sources {
-			if !yield(change{target, shell.Join(into, path.Base(w.Text)), exactly}) {
+			if !yield(change{target, shell.Join(place, path.Base(w.Text)), exactly}) {
 				return
 			}
 		}
@@ -93,26 +99,55 @@ func copies(c shell.Command) iter.Seq[change] {
 	}
 }
 
-// optionAt returns where the value of an option stands, 0 where it is not
-// given.
-func optionAt(words []shell.Word, names ...string) int {
-	for i := range len(words) - 1 {
-		if slices.Contains(names, words[i].Text) {
-			return i + 1
-		}
+// withoutLocked leaves out of the operands of chmod the keys that it keeps for
+// their owner alone, which is what ssh asks for.
+func withoutLocked(c shell.Command, operands []shell.Word) []shell.Word {
+	private := []string{"400", "500", "600", "700", "0400", "0500", "0600", "0700", "go-rwx", "og-rwx", "go=", "u=rw,go=", "u=rwx,go="}
+	if len(operands) == 0 || !slices.Contains(private, operands[0].Text) {
+		return operands
 	}
-	return 0
+	return slices.DeleteFunc(slices.Clone(operands), func(w shell.Word) bool { return holdsKeys(placeOf(c, w).path) })
 }
 
+// holdsKeys reports whether a place is where a person's keys are.
+func holdsKeys(place string) bool {
+	parts := strings.Split(place, "/")
+	if len(parts) < 4 || parts[1] == "root" {
+		return len(parts) > 2 && parts[1] == "root" && (parts[2] == ".ssh" || parts[2] == ".gnupg")
+	}
+	return (parts[1] == "home" || parts[1] == "Users") && (parts[3] == ".ssh" || parts[3] == ".gnupg")
+}
+
+// downloads are the files that are fetched to: those that are named, and those
+// named as they are on the other side.
 func downloads(c shell.Command) iter.Seq[change] {
-	names := []string{"-o", "--output"}
+	var files, dirs []shell.Word
+	remote := false
 	if c.Name == "wget" {
-		names = []string{"-O", "--output-document"}
+		const takes = "oaeiBtOTwQPUlADRIX"
+		files = valuesOf(c.Args, 'O', "output-document", takes)
+		dirs = valuesOf(c.Args, 'P', "directory-prefix", takes)
+		remote = len(files) == 0
+	} else {
+		const takes = "AbcCdDeEFHKmoPQrtTuUwxXyYz"
+		files = valuesOf(c.Args, 'o', "output", takes)
+		dirs = valuesOf(c.Args, 0, "output-dir", takes)
+		args := argumentsOf(c.Args)
+		remote = args.short("O") || args.exactly("--remote-name", "--remote-name-all")
 	}
-	if at := optionAt(c.Args, names...); at > 0 {
-		return each(c, c.Args[at:at+1], exactly)
+	if remote {
+		for _, address := range argumentsOf(c.Args).operands {
+			name, _, _ := strings.Cut(address.Text, "?")
+			files = append(files, shell.Word{Text: path.Base(name)})
+		}
 	}
-	return each(c, nil, exactly)
+	if len(dirs) > 0 {
+		into := dirs[len(dirs)-1]
+		for i, w := range files {
+			files[i] = shell.Word{Text: shell.Join(into.Text, w.Text), Unset: into.Unset}
+		}
+	}
+	return each(c, files, exactly)
 }
 
 // isPatch reports whether a text is a patch, or a script with one in it.

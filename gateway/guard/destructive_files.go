@@ -60,18 +60,27 @@ func changesPermissions(c shellCall) string {
 // findDeletes objects to find where it deletes everything below a place: a test
 // that narrows what it finds makes it ordinary tidying.
 func findDeletes(c shellCall) string {
-	if c.Name != "find" {
+	finds, deletes := c.Command, false
+	switch from, to := c.Adds(); {
+	case c.Name == "find":
+	case from < to && (c.Name == "rm" || c.Name == "unlink" || c.Name == "shred"): // through xargs
+		if finds, deletes = c.script.Commands[to-1], true; finds.Name != "find" {
+			return ""
+		}
+	default:
 		return ""
 	}
-	roots, expression := findParts(c.Args)
-	if !deletesAll(expression) {
+	roots, expression := findParts(finds.Args)
+	all := deletesAll(expression)
+	if !all.deletes && !deletes || all.narrowed {
 		return ""
 	}
 	if len(roots) == 0 {
 		roots = []shell.Word{{Text: "."}}
 	}
+	c.Command = finds // it is where that one looks
 	for _, w := range roots {
-		if what := c.ruin(w); what != "" {
+		if what := c.ruin(w); what != "" && (what != workspacePlace || !all.looseFiles) {
 			return fmt.Sprintf("find %s deletes everything in %s%s", w.Text, what, whereUnset(w))
 		}
 	}
@@ -93,28 +102,45 @@ func findParts(args []shell.Word) (roots, expression []shell.Word) {
 	return roots, nil
 }
 
-// deletesAll reports whether an expression of find deletes and has no test that
-// narrows what.
-func deletesAll(expression []shell.Word) bool {
+// expressionOfFind is what an expression of find does.
+type expressionOfFind struct {
+	deletes bool
+	// narrowed is whether it has a test that narrows what it finds.
+	narrowed bool
+	// looseFiles is whether it finds files alone, and looks into no directory.
+	looseFiles bool
+}
+
+func deletesAll(expression []shell.Word) expressionOfFind {
 	broad := []string{
 		"-type", "-xtype", "-maxdepth", "-mindepth", "-depth", "-d", "-mount", "-xdev", "-x", "-noleaf", "-follow", "-true",
 		"-print", "-print0", "-ls", "-o", "-or", "-a", "-and", "-not", "-ignore_readdir_race", "-warn", "-nowarn",
 	}
-	deletes := false
+	var e expressionOfFind
+	var files, flat bool
 	for i := 0; i < len(expression); i++ {
+		value := ""
+		if i+1 < len(expression) {
+			value = expression[i+1].Text
+		}
 		switch text := expression[i].Text; {
 		case text == "-delete":
-			deletes = true
+			e.deletes = true
+		case text == "-type":
+			files = value == "f"
+		case text == "-maxdepth":
+			flat = value == "0" || value == "1"
 		case text == "-exec" || text == "-execdir" || text == "-ok" || text == "-okdir":
 			for i++; i < len(expression) && expression[i].Text != ";" && expression[i].Text != "+"; i++ {
 				switch expression[i].Text {
 				case "rm", "/bin/rm", "/usr/bin/rm", "unlink", "shred":
-					deletes = true
+					e.deletes = true
 				}
 			}
 		case strings.HasPrefix(text, "-") && !slices.Contains(broad, text):
-			return false
+			e.narrowed = true
 		}
 	}
-	return deletes
+	e.looseFiles = files && flat
+	return e
 }

@@ -72,7 +72,9 @@ func deletesCluster(c shellCall) string {
 	}
 	args := argumentsOf(c.Args, "-n", "--namespace", "--context", "--kubeconfig", "-f", "--filename", "-l", "--selector",
 		"-o", "--output", "--cluster", "--user", "--as", "-s", "--server", "--token", "--grace-period", "--timeout",
-		"--field-selector", "-k", "--kustomize", "--request-timeout", "-v")
+		"--field-selector", "-k", "--kustomize", "--request-timeout", "-v", "--as-group", "--as-uid", "--cache-dir",
+		"--certificate-authority", "--client-certificate", "--client-key", "--password", "--username", "--profile",
+		"--profile-output", "--tls-server-name", "--log-flush-frequency")
 	if args.first() != "delete" {
 		return ""
 	}
@@ -109,7 +111,7 @@ func destroysInfrastructure(c shellCall) string {
 	if !slices.Contains(infrastructureWords(), c.Name) {
 		return ""
 	}
-	args := argumentsOf(c.Args)
+	args := argumentsOf(c.Args, "-C", "--cwd", "-s", "--stack", "--color", "--profiling", "--tracing")
 	destroys := false
 	switch c.Name {
 	case "terraform", "tofu":
@@ -159,7 +161,7 @@ func dropsDatabase(c shellCall) string {
 // saysDrop reports whether SQL drops a database or a schema. Comments may
 // stand between the words.
 func saysDrop(sql string) bool {
-	dropped := false
+	sql, dropped := withoutTexts(sql), false
 	for sql != "" {
 		code, rest, _ := strings.Cut(sql, "/*")
 		for word := range strings.FieldsFuncSeq(code, notInWord) {
@@ -172,6 +174,28 @@ func saysDrop(sql string) bool {
 		_, sql, _ = strings.Cut(rest, "*/")
 	}
 	return false
+}
+
+// withoutTexts takes what stands between single quotes out of SQL, since it is
+// data: unless it can be run all the same, or where it ends depends on whose SQL
+// it is.
+func withoutTexts(sql string) string {
+	if strings.Count(sql, "'")%2 != 0 || strings.ContainsAny(sql, "\\$\"`#") || strings.Contains(sql, "--") || strings.Contains(sql, "/*") {
+		return sql
+	}
+	for word := range strings.FieldsFuncSeq(sql, notInWord) {
+		switch strings.ToUpper(word) {
+		case "EXECUTE", "EXEC", "PREPARE", "DO":
+			return sql
+		}
+	}
+	var code strings.Builder
+	for i, part := range strings.Split(sql, "'") {
+		if i%2 == 0 {
+			code.WriteString(part + " ")
+		}
+	}
+	return code.String()
 }
 
 func notInWord(r rune) bool {

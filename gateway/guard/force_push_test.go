@@ -22,6 +22,9 @@ func TestNoForcePush_DeniesEveryWayToForce(t *testing.T) {
 		`git config alias.pf 'push --force'`, `git config --global alias.pf '!git push -f'`, `git config set remote.origin.push +refs/heads/*`,
 		`git add -A && git commit -m x && git push -f`, `cd x; git push --force || true`, `sudo -u x git push -f`, `env A=b git push -f`, `GIT_SSH=x git push -f`,
 		`bash -c 'git push -f'`, `echo "git push -f" | sh`, `xargs -I{} git push -f {}`, `find . -name .git -exec git push -f \;`, `$(which git) push; git push -f`,
+		`git submodule foreach 'git push -f'`, `git submodule --quiet foreach --recursive git push -f`, `git rebase -x 'git push -f' main`, `git rebase -i --exec='git push -f' main`,
+		`git bisect run git push -f`, `git -C x -c alias.y='!git push -f' y`, `F=(push --force); git "${F[@]}"`, `ssh host <<< 'git push -f'`, `(cd x; echo git push -f) | sh`,
+		`parallel git push -f ::: a b`, `uv run git push -f`,
 		`F=--force; git push $F`, `git push ${X:---force}`, `git push $'--force'`, `if x; then git push -f; fi`, `git push origin main & git push -f`,
 	} {
 		if got := said(t, g, call(t, "Bash", shellInput(command))); got != forcedReason {
@@ -107,7 +110,7 @@ func TestG1_AnAliasThatCannotBeReadDenies(t *testing.T) {
 		deep = "-c alias.a='" + strings.ReplaceAll(deep, "'", `'\''`) + "' a"
 	}
 	for command, want := range map[string]string{
-		`git -c alias.p='!push (' p`:     "the command could not be read: the shell parser says: 1:1: `foo(` must be followed by `)`",
+		`git -c alias.p='!push (' p`:     "the command could not be read: in a script inside it: the shell parser says: 1:1: `foo(` must be followed by `)`",
 		`git -c alias.p='p' -c x=push p`: "",
 		"git " + deep:                    "the command could not be read: its aliases lead to more than 5 others",
 	} {

@@ -174,11 +174,17 @@ func (s *search) path(shown, place string, how reach) string {
 func (s *search) script(script shell.Script) string {
 	for _, c := range script.Commands {
 		for _, w := range c.Writes {
+			if isStaged(w) {
+				continue
+			}
 			if objection := s.path(w.Text, placeOf(c, w).path, exactly); objection != "" {
 				return objection
 			}
 		}
 		for change := range changes(c) {
+			if isStaged(change.word) {
+				continue
+			}
 			if objection := s.path(change.word.Text, change.place, change.how); objection != "" {
 				return objection
 			}
@@ -193,6 +199,12 @@ func (s *search) script(script shell.Script) string {
 		}
 	}
 	return ""
+}
+
+// isStaged reports whether a path begins with a variable that by custom names
+// where a package is put together, not the system it is for.
+func isStaged(w shell.Word) bool {
+	return strings.HasPrefix(w.Text, "/") && slices.Contains([]string{"DESTDIR", "RPM_BUILD_ROOT", "pkgdir", "INSTALL_ROOT"}, w.Unset)
 }
 
 // fromTool is the place that a tool's path leads to. Tools take addresses of

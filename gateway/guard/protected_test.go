@@ -82,7 +82,10 @@ func TestProtectedPaths_SeesWhatCommandsChange(t *testing.T) {
 		`cd .git && echo x > hooks/pre-commit`, `cp x .git/hooks/pre-commit`, `cp pre-commit .git/hooks`, `cp -t ~/.ssh x`, `cp settings.json .claude/`, `mv x /etc/x`, `mv .claude x`,
 		`mv -t /tmp .claude/settings.json`, `ln -sf /tmp/x .git/hooks/post-merge`, `install -m 755 x /usr/bin/x`, `rsync x ~/.gnupg/`, `rm .git/hooks/x`, `rm -rf .git`, `rm -rf .claude`,
 		`rm -rf .claude/settings.json`, `rm -rf /usr`, `touch ~/.profile`, `truncate -s 0 .codex/config.toml`, `chmod 000 .claude/settings.json`, `chown x /etc/x`, `sed -i s/a/b/ /etc/hosts`,
-		`sed --in-place=.bak -e s/a/b/ .claude/settings.json`, `perl -pi -e s/a/b/ ~/.bashrc`, `dd if=x of=/etc/x`, `curl -o /etc/x http://a`, `wget -O ~/.ssh/x http://a`, `unlink .git/config`,
+		`sed --in-place=.bak -e s/a/b/ .claude/settings.json`, `perl -pi -e s/a/b/ ~/.bashrc`, `dd if=x of=/etc/x`, `curl -o /etc/x http://a`, `curl -fsSLo ~/.bashrc http://a`, `curl -o/etc/x http://a`, `curl --output=/etc/x http://a`,
+		`curl -sSo a http://a -o ~/.zshrc http://b`, `curl --output-dir /etc -O http://a/x`, `cd ~/.ssh && curl -O http://a/authorized_keys?x=/y`, `wget -qO ~/.bashrc http://a`, `wget -qO/etc/x http://a`,
+		`wget -P /etc http://a/x`, `wget -qP/etc http://a/x`, `wget --directory-prefix=/etc http://a/x`, `cd ~ && wget http://a/.profile`, `cp --target-directory=/etc x`, `cp -vt/etc x`,
+		`mv --target-directory .git/hooks pre-commit`, `install -Dt /usr/bin x`, `cp x $OTHER/usr/bin/x`, `chmod 777 ~/.ssh/id`, `chmod 600 /etc/passwd`, `chmod 600 ~/.ssh ~/.bashrc`, `wget -O ~/.ssh/x http://a`, `unlink .git/config`,
 		`shred ~/.ssh/id`, `echo > ~/.ss*/x`, `rm ~/.[s]sh/x`, `bash -c 'echo x > /etc/x'`, `echo x > "$(pwd)"/../../../etc/x; echo > /etc/y`, `{ echo x; } > /etc/x`,
 		`> /etc/x`, `rm -rf .git/*`, `rm -rf ~/.*`, `rm -rf /et?/x`, `rm .git/hook*/*`, `tee {a,/etc/x} < b`,
 		"cd .git && apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: hooks/x\n*** End Patch\nEOF", `sudo sh -c 'cat > /etc/x'`,
@@ -93,7 +96,9 @@ func TestProtectedPaths_SeesWhatCommandsChange(t *testing.T) {
 	}
 	for _, command := range []string{
 		`cat /etc/hosts`, `cat ~/.bashrc > x`, `cp /etc/hosts x`, `cp ~/.ssh/config .`, `grep x < /etc/passwd`, `ls -la ~/.ssh 2>/dev/null`, `sed s/a/b/ /etc/hosts`, `echo /etc/hosts > x`,
-		`ln -s /etc/hosts x`, `rm x`, `rm -rf node_modules`, `mv a b`, `cp`, `cp x`, `mv`, `cp -t`, `cp "" x`, `tee`, `touch a`, `dd if=/etc/x of=y`, `curl -o x http://a/etc/x`, `curl http://a`,
+		`ln -s /etc/hosts x`, `rm x`, `rm -rf node_modules`, `mv a b`, `cp`, `cp x`, `mv`, `cp -t`, `cp "" x`, `tee`, `touch a`, `dd if=/etc/x of=y`, `curl -o x http://a/etc/x`, `curl http://a`, `curl -fsSLo x http://a`, `wget -q http://a/x`, `wget -qO- http://a/etc/hosts`, `curl -O http://a/b/.x`, `curl -H 'Host: /etc/x' http://a`,
+		`cp x $DESTDIR/usr/bin/x`, `install -m 755 x "${DESTDIR}"/usr/lib/x`, `echo x > $RPM_BUILD_ROOT/etc/x`, `chmod 600 ~/.ssh/id_ed25519`, `chmod -R go-rwx ~/.gnupg`, `chmod 700 /root/.ssh`,
+		`rsync -t a b`, `cp -t build x`,
 		`rsync -e ssh a h:b`, `chmod +x a`, `perl -e 1 /etc/x`, `echo x > "$F"`, `rm "$X"`, `git commit -m 'x > /etc/y'`, `rm -rf .github/workflows`, `install -d x`, ``,
 		`rm -rf /tmp/*`, `rm -rf build/*`, `rm -rf ./*.log`, `rm -rf *`, `rm -rf "${B:-build}"/*`, `mv * x`, `mv dist/* .`,
 		`go test ./... 2>&1 | tail`, `a >/dev/null 2>&1`, `a > /dev/null; echo 'it`,

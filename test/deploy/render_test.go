@@ -99,7 +99,7 @@ func options(t *testing.T) []option {
 // documents are the objects of a rendering, as text.
 func documents(rendered string) []string {
 	var all []string
-	for _, d := range strings.Split("\n"+rendered, "\n---\n") {
+	for d := range strings.SplitSeq("\n"+rendered, "\n---\n") {
 		if strings.TrimSpace(d) != "" {
 			all = append(all, d)
 		}

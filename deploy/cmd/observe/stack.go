@@ -44,7 +44,7 @@ type server struct {
 // start starts the gateway, its traffic and the servers, and waits for each of
 // them.
 func (s *stack) start(ctx context.Context) error {
-	addrs, err := freeAddrs(ctx, 5)
+	addrs, err := freeAddrs(ctx, 7)
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,7 @@ func (s *stack) start(ctx context.Context) error {
 	}
 	env := []string{
 		path, "HOOKGATE_ADDR=" + gateway, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_CONFIG=" + s.hooksFile,
+		"HOOKGATE_CALLERS=" + filepath.Join(s.dir, "config", "callers.yaml"),
 		"HOOKGATE_CHAINS_DIR=" + filepath.Join(s.dir, "config", "chains"), "HOOKGATE_AGENTS_DIR=" + filepath.Join(s.dir, "config", "agents"),
 		"HOOKGATE_RELOAD_INTERVAL=200ms", "HOOKGATE_LOG_LEVEL=error",
 	}
@@ -69,9 +70,26 @@ func (s *stack) start(ctx context.Context) error {
 	if err := s.until(ctx, "the gateway is ready", func() error { return get(ctx, s.admin+"/readyz", nil) }); err != nil {
 		return err
 	}
+	if err := s.replica(ctx, addrs[5], addrs[6]); err != nil {
+		return err
+	}
 	return errors.Join(
-		s.prometheus(ctx, classicHistograms, addrs[3], admin),
-		s.prometheus(ctx, nativeHistograms, addrs[4], admin, "--enable-feature=native-histograms"))
+		s.prometheus(ctx, classicHistograms, addrs[3], admin, addrs[6]),
+		s.prometheus(ctx, nativeHistograms, addrs[4], admin, addrs[6], "--enable-feature=native-histograms"))
+}
+
+// replica starts a second gateway, which nobody asks anything: it has another
+// configuration, and a certificate.
+func (s *stack) replica(ctx context.Context, addr, admin string) error {
+	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
+	if err := certificate(cert, key); err != nil {
+		return err
+	}
+	env := []string{
+		"HOOKGATE_ADDR=" + addr, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_LOG_LEVEL=error",
+		"HOOKGATE_TLS_CERT_FILE=" + cert, "HOOKGATE_TLS_KEY_FILE=" + key,
+	}
+	return s.run(ctx, "replica", env, s.gateway, "serve")
 }
 
 // configure copies the example's files, with the hooks at another address.
@@ -108,14 +126,14 @@ func (s *stack) run(ctx context.Context, name string, env []string, argv ...stri
 }
 
 // prometheus starts a server and waits until it scraped the gateway.
-func (s *stack) prometheus(ctx context.Context, mode, addr, target string, flags ...string) error {
+func (s *stack) prometheus(ctx context.Context, mode, addr, target, replica string, flags ...string) error {
 	rules, err := filepath.Abs(filepath.Join(s.root, "deploy", "prometheus", "rules.yaml"))
 	if err != nil {
 		return err
 	}
 	config := filepath.Join(s.dir, mode+".yaml")
 	text := fmt.Sprintf("global: {scrape_interval: %[1]s, evaluation_interval: %[1]s}\nrule_files: [%[2]q]\n"+
-		"scrape_configs: [{job_name: hookgate, static_configs: [{targets: [%[3]q]}]}]\n", scrapeInterval, rules, target)
+		"scrape_configs: [{job_name: hookgate, static_configs: [{targets: [%[3]q, %[4]q]}]}]\n", scrapeInterval, rules, target, replica)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,12 +13,12 @@ import (
 
 // sender asks one gateway.
 type sender struct {
-	gateway string
-	client  *http.Client
+	gateway, token string
+	client         *http.Client
 }
 
-func newSender(gateway string) *sender {
-	return &sender{gateway: strings.TrimRight(gateway, "/"), client: &http.Client{Timeout: 10 * time.Second}}
+func newSender(gateway, token string) *sender {
+	return &sender{gateway: strings.TrimRight(gateway, "/"), token: token, client: &http.Client{Timeout: 10 * time.Second}}
 }
 
 // call is one request. Its answer does not matter to anybody here.
@@ -25,6 +26,8 @@ type call struct {
 	method, path, body string
 	// patience is how long the caller waits; zero is long enough.
 	patience time.Duration
+	// token is shown in place of the sender's own.
+	token string
 }
 
 // before is a call of a tool that is about to run, after one that has.
@@ -61,6 +64,10 @@ func calls(turn int) []call {
 		acme(before("deploy", `{"to":"staging"}`)),
 		decide(`{"hook_schema":1`), // cut
 		{method: http.MethodPost, path: "/v1/chains/unknown/decide", body: before("shell", `{}`)},
+		decide(before("untrusted_tool", `{}`)),
+		{method: http.MethodPost, path: "/v1/decide", body: before("shell", `{}`), token: "nobody's"},
+		{method: http.MethodPost, path: "/v1/clients/claude-code", body: `{"session_id":"s","hook_event_name":"PreToolUse","cwd":"/repo","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`},
+		{method: http.MethodPost, path: "/v1/clients/claude-code", body: `{"hook_event_name":"NoSuchEvent"}`},
 		{method: http.MethodGet, path: "/v1/hooks"},
 		{method: http.MethodGet, path: "/nowhere"},
 		{method: http.MethodPost, path: "/v1/decide", body: before("slow_tool", `{}`), patience: 5 * time.Millisecond}, // hangs up
@@ -106,6 +113,7 @@ func (s *sender) one(ctx context.Context, c call) {
 		return
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+cmp.Or(c.token, s.token))
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return

@@ -21,6 +21,9 @@ import (
 	"time"
 )
 
+// exampleToken is no secret: it opens the example alone.
+const exampleToken = "the-token-of-the-observability-example-0001"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -43,6 +46,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("traffic", flag.ContinueOnError)
 	gateway := flags.String("gateway", "http://127.0.0.1:8080", "the gateway that is asked")
 	listen := flags.String("listen", "127.0.0.1:9000", "where the hooks listen")
+	token := flags.String("token", exampleToken, "what callers show; config/callers.yaml has the hash of the default")
 	every := flags.Duration("every", 20*time.Millisecond, "how often a call is sent")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,11 +54,11 @@ func run(ctx context.Context, args []string) error {
 	if *every <= 0 {
 		return errors.New("-every must be longer than nothing, like 20ms")
 	}
-	return traffic(ctx, *gateway, *listen, *every)
+	return traffic(ctx, newSender(*gateway, *token), *listen, *every)
 }
 
 // traffic serves the hooks and sends calls until ctx ends.
-func traffic(ctx context.Context, gateway, listen string, every time.Duration) error {
+func traffic(ctx context.Context, calls *sender, listen string, every time.Duration) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return err
@@ -66,7 +70,7 @@ func traffic(ctx context.Context, gateway, listen string, every time.Duration) e
 
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
-	serving.Go(func() { newSender(gateway).send(sending, every) })
+	serving.Go(func() { calls.send(sending, every) })
 	select {
 	case <-ctx.Done():
 		err = nil

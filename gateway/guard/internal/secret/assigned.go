@@ -26,6 +26,7 @@ func newNames() names {
 		values: []string{
 			"secret", "token", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "signingkey",
 			"encryptionkey", "masterkey", "servicekey", "sharedkey", "storagekey", "credential", "credentials", "authorization",
+			"secretkeybase",
 		},
 		not: []string{
 			"pagetoken", "nexttoken", "continuationtoken", "continuetoken", "synctoken", "cancellationtoken", "clienttoken",

@@ -44,6 +44,19 @@ func TestR3_WhatIsAssignedToATellingNameIsFound(t *testing.T) {
 		"  apikey :\t`" + random + "`":            "  apikey :\t`" + x + "`",
 		`password: "a\"b12345"`:                   `password: "` + x + `"`,
 		`password="cut0ff12`:                      `password="` + x,
+		"SECRET_KEY_BASE=" + random:               "SECRET_KEY_BASE=" + x,
+		"secret_key_base: " + random:              "secret_key_base: " + x,
+		// options of a command line
+		"x --password hunter22 y":                 "x --password " + x + " y",
+		"x --db-password 'hunter22'":              "x --db-password '" + x + "'",
+		`["x","--password","hunter22"]`:           `["x","--password","` + x + `"]`,
+		"x --api-key " + random + " --verbose":    "x --api-key " + x + " --verbose",
+		"x \\\n  --token\t" + random:              "x \\\n  --token\t" + x,
+		"curl -u a:b7x http://x":                  "curl -u a:" + x + " http://x",
+		"curl -sSfu 'me:hunter 2' http://x":       "curl -sSfu 'me:" + x + "' http://x",
+		"curl -X POST --user me:hunter22 http://": "curl -X POST --user me:" + x + " http://",
+		"curl -ume:hunter22 http://x":             "curl -ume:" + x + " http://x",
+		`curl --proxy-user "me:h:unter22" x`:      `curl --proxy-user "me:` + x + `" x`,
 		// how callers show who they are
 		"Authorization: Bearer " + random:             "Authorization: Bearer " + x,
 		"authorization: token " + random + "\r\n":     "authorization: token " + x + "\r\n",
@@ -68,6 +81,10 @@ func TestR6_WhatStandsForACredentialIsLeftAlone(t *testing.T) {
 		"password = getPassword2()", "token = tokens[index12]", "secret = self.secret_value_12", "func(token string, key2 int)", "token: str = None",
 		"if password == 'hunter22'", "password != 'hunter22'", "token::Type123456789abcd", "PASSWORD=get_password(12)", "password = other_password1",
 		"token=next_token_12345678", "const secretKey = deriveKeyFromSeed12",
+		// options
+		"x --password", "x --password ", "x --password --user y", "x --password $PASSWORD", "x --password <password>", "x --password secret", "x --token abc", "x --no-password hunter22x/",
+		"docker run -u 1000:1000 x", "chown -u me:hunter22", "curl -u me http://x", "curl -u me: http://x", "curl -u $USER:$PASSWORD x", "curl -U", "curl -u", "curl --user", "curl\n-u a:hunter22",
+		"curl -u me:password x", "curl --user-agent a:hunter22 x", "a-u b:hunter22",
 		// words that end the same
 		"max_tokens: 4096123456789012", "nextPageToken: " + random, "next_token=" + random, "continuationToken: " + random, "bypass=hunter2222", "compass: hunter2222",
 		"token_type: q7Rz2LmX9vKt4WbN8sYc", "public_key: " + random, "key: " + random, "id=" + random, "sha256: " + random,

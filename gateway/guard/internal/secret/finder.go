@@ -87,6 +87,9 @@ func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, 
 			var unfinished bool
 			h, unfinished = f.privateKey(text, i)
 			open = open || unfinished // then only what belongs to it follows
+			if h.to == 0 && ahead.to == 0 && f.finds(kindAssigned) {
+				ahead = f.option(text, i)
+			}
 		}
 		if h.to == 0 {
 			i++

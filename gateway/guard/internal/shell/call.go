@@ -53,6 +53,9 @@ func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 	if err := r.emit(c); err != nil {
 		return stream{}, err
 	}
+	if c.Name == "xargs" {
+		r.found.Commands[at].adds = in.from
+	}
 	runs, err := r.follow(s, c, in)
 	if !runs.empty() {
 		r.found.Commands[at].runs = runs
@@ -64,10 +67,13 @@ func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 // output it runs.
 func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 	if code, ok := codeOption(c); ok {
-		return r.code(s.child(), []Word{code})
+		return r.code(s.child(), []Word{code}, in)
 	}
 	if w, ok := wrapperNamed(c.Name); ok {
 		argv := w.inner(c.Args)
+		if len(argv) == 0 && startsShell(c) {
+			return r.typed(s.child(), in)
+		}
 		if c.Name == "xargs" && in.known {
 			if err := r.spend(len(in.text)); err != nil {
 				return span{}, err
@@ -77,30 +83,45 @@ func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 				argv = append(argv, Word{Text: field, source: field})
 			}
 		}
+		at := len(r.found.Commands)
 		_, err := r.run(s.child(), argv, c.Writes, in)
+		if c.Name == "xargs" && at < len(r.found.Commands) {
+			r.found.Commands[at].adds = in.from
+		}
 		return span{}, err
 	}
 	switch c.Name {
 	case "find":
 		return span{}, r.findExec(s, c.Args)
 	case "eval":
-		return r.code(s, c.Args)
+		return r.code(s, c.Args, in)
 	case "trap":
-		return r.code(s.child(), c.Args[:min(1, len(c.Args))]) // what follows are signals
+		return r.code(s.child(), c.Args[:min(1, len(c.Args))], stream{}) // what follows are signals
 	case "watch":
-		return r.code(s.child(), wrapper{short: "n", long: []string{"interval"}}.inner(c.Args))
+		return r.code(s.child(), wrapper{short: "n", long: []string{"interval"}}.inner(c.Args), stream{})
+	case "su":
+		return r.typed(s.child(), in) // there is no -c
 	case "ssh":
-		if rest := (wrapper{short: "BbcDEeFIiJLlmOopQRSWw"}).inner(c.Args); len(rest) > 1 {
-			return r.code(&scope{dir: Join("", "~")}, rest[1:])
+		there := &scope{dir: Join("", "~")}
+		switch rest := (wrapper{short: "BbcDEeFIiJLlmOopQRSWw"}).inner(c.Args); len(rest) {
+		case 0:
+		case 1:
+			return r.typed(there, in)
+		default:
+			return r.code(there, rest[1:], in)
 		}
+	case "parallel":
+		return span{}, r.parallel(s, c.Args, in)
+	case "git":
+		return span{}, r.git(s, c.Args)
 	case "source", ".":
 		if len(c.Args) > 0 {
-			return c.Args[0].from, nil
+			return r.file(s, c.Args[0], in)
 		}
 	case "alias":
 		for _, a := range c.Args {
 			if _, value, ok := strings.Cut(a.source, "="); ok {
-				if err := r.inner(s.child(), value); err != nil {
+				if err := r.inner(s.child(), value, stream{}); err != nil {
 					return span{}, err
 				}
 			}
@@ -111,16 +132,117 @@ func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 	return span{}, nil
 }
 
-// code reads words that become one script.
-func (r *reader) code(s *scope, words []Word) (span, error) {
-	var from span
-	for _, w := range words {
-		if !w.from.empty() {
-			from = w.from
+// code reads words that become one script, whose commands may read in.
+func (r *reader) code(s *scope, words []Word, in stream) (span, error) {
+	return origin(words), r.inner(s, sources(words), in)
+}
+
+// typed reads what a shell is given on its input.
+func (r *reader) typed(s *scope, in stream) (span, error) {
+	if in.known {
+		return in.opaque(), r.inner(s, in.text, stream{})
+	}
+	return in.from, nil
+}
+
+// file reads the script in a file, where it is a process substitution. Any
+// other nobody has read.
+func (r *reader) file(s *scope, name Word, in stream) (span, error) {
+	if name.holds.known {
+		return name.from, r.inner(s, name.holds.text, in)
+	}
+	return name.from, nil
+}
+
+// startsShell reports whether a program that runs another one runs a shell where
+// it is given none.
+func startsShell(c Command) bool {
+	switch c.Name {
+	case "chroot", "unshare":
+		return true
+	case "sudo", "doas":
+		return slices.ContainsFunc(c.Args, func(w Word) bool {
+			cluster := strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.ContainsAny(w.Text, "is")
+			return cluster || w.Text == "--login" || w.Text == "--shell"
+		})
+	}
+	return false
+}
+
+// parallel reads the command that is run with each of the words after ":::", or
+// with each one of its input.
+func (r *reader) parallel(s *scope, args []Word, in stream) error {
+	command := (wrapper{short: "jnNLaICPSsE", long: []string{"jobs", "max-args", "arg-file", "colsep", "delay", "timeout", "sshlogin"}}).inner(args)
+	var inputs []string
+	if at := slices.IndexFunc(command, func(w Word) bool { return strings.HasPrefix(w.Text, ":::") }); at >= 0 {
+		for _, w := range command[at+1:] {
+			inputs = append(inputs, w.source)
+		}
+		command = command[:at]
+	} else if in.known {
+		inputs = strings.Fields(in.text)
+	}
+	code := sources(command)
+	if len(inputs) == 0 {
+		inputs = []string{Opaque}
+	}
+	for _, input := range inputs {
+		line := strings.ReplaceAll(code, "{}", input)
+		if line == code {
+			line += " " + input
+		}
+		if err := r.inner(s.child(), line, stream{}); err != nil {
+			return err
 		}
 	}
-	return from, r.inner(s, sources(words))
+	return nil
 }
+
+// git reads the scripts that git is told to run: in every submodule, after every
+// commit of a rebase, to find a commit, and instead of a command of its own.
+func (r *reader) git(s *scope, args []Word) error {
+	for i, a := range args {
+		key, value, _ := strings.Cut(a.source, "=")
+		if script, ok := strings.CutPrefix(value, "!"); ok && isAlias(key) && i > 0 && args[i-1].Text == "-c" {
+			if err := r.inner(s.child(), script, stream{}); err != nil {
+				return err
+			}
+		}
+	}
+	words := (wrapper{short: "cC", long: []string{"git-dir", "work-tree", "namespace", "exec-path", "config-env"}}).inner(args)
+	if len(words) < 2 {
+		return nil
+	}
+	rest := words[1:]
+	switch words[0].Text {
+	case "submodule":
+		if at := slices.IndexFunc(rest, func(w Word) bool { return w.Text == "foreach" }); at >= 0 {
+			_, err := r.code(s.child(), wrapper{}.inner(rest[at+1:]), stream{})
+			return err
+		}
+	case "rebase":
+		for _, code := range optionValues(rest, "x", "exec") {
+			if err := r.inner(s.child(), code.source, stream{}); err != nil {
+				return err
+			}
+		}
+	case "bisect":
+		if rest[0].Text == "run" {
+			_, err := r.run(s.child(), rest[1:], nil, stream{})
+			return err
+		}
+	case "config":
+		for i, w := range rest {
+			if script, ok := strings.CutPrefix(w.source, "!"); ok && i > 0 && isAlias(rest[i-1].Text) {
+				return r.inner(s.child(), script, stream{})
+			}
+		}
+	}
+	return nil
+}
+
+// isAlias reports whether a setting of git is a command of one's own.
+func isAlias(key string) bool { return strings.HasPrefix(strings.ToLower(key), "alias.") }
 
 // interpreter reads the script that a shell is given. What another interpreter
 // is given is not read, only where it comes from.
@@ -129,13 +251,11 @@ func (r *reader) interpreter(s *scope, c Command, in stream) (span, error) {
 	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish":
 		switch code, operand := shellArguments(c.Args); {
 		case code != nil:
-			return r.code(s, []Word{*code})
+			return r.code(s, []Word{*code}, in)
 		case operand != nil:
-			return operand.from, nil // a process substitution, or a file nobody has read
-		case in.known:
-			return span{}, r.inner(s, in.text)
+			return r.file(s, *operand, in)
 		}
-		return in.from, nil
+		return r.typed(s, in)
 	case "python", "python2", "python3", "perl", "ruby", "node", "php":
 		if len(c.Args) == 0 || c.Args[0].Text == "-" {
 			return in.from, nil
@@ -215,7 +335,7 @@ func (r *reader) builtin(s *scope, c Command) error {
 	case "read", "mapfile", "readarray", "getopts":
 		for _, a := range c.Args {
 			if syntax.ValidName(a.Text) {
-				s.set(a.Text, Opaque)
+				s.set(a.Text, value{text: Opaque})
 			}
 		}
 	}
@@ -241,6 +361,8 @@ func directory(args []Word) string {
 // output tells what a command writes, where its text says so.
 func output(c Command, in stream) stream {
 	switch c.Name {
+	case "cd", "pushd", "set", "export", "umask", "true", ":":
+		return stream{known: true} // nothing
 	case "echo":
 		return echoed(c.Args)
 	case "printf":
@@ -263,7 +385,7 @@ func echoed(args []Word) stream {
 	if escapes {
 		text = ansiC(text)
 	}
-	return stream{known: true, text: text + "\n"}
+	return stream{known: true, text: text + "\n", from: origin(args)}
 }
 
 // printed fills in %s and leaves any other format unknown.

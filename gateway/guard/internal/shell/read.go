@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -17,7 +18,7 @@ func Read(m *work.Meter, text, dir string) (Script, error) {
 		return Script{}, errDir
 	}
 	r := reader{meter: m}
-	if err := r.script(&scope{dir: dir}, text); err != nil {
+	if err := r.script(&scope{dir: dir}, text, stream{}); err != nil {
 		return Script{}, err
 	}
 	return r.found, nil
@@ -36,8 +37,9 @@ func (r *reader) spend(n int) error {
 	return r.meter.Err()
 }
 
-// script reads text that a shell runs in scope s.
-func (r *reader) script(s *scope, text string) error {
+// script reads text that a shell runs in scope s, and whose commands may read
+// in.
+func (r *reader) script(s *scope, text string, in stream) error {
 	if r.deep++; r.deep > maxScripts {
 		return errNested
 	}
@@ -46,12 +48,13 @@ func (r *reader) script(s *scope, text string) error {
 	if err != nil {
 		return err
 	}
-	return r.list(s, file.Stmts)
+	_, err = r.fed(s, file.Stmts, in)
+	return err
 }
 
 // inner reads a script that stands in another one.
-func (r *reader) inner(s *scope, text string) error {
-	if err := r.script(s, text); err != nil {
+func (r *reader) inner(s *scope, text string, in stream) error {
+	if err := r.script(s, text, in); err != nil {
 		return fmt.Errorf("in a script inside it: %w", err)
 	}
 	return nil
@@ -73,20 +76,20 @@ type stream struct {
 	from  span // the commands that wrote it
 }
 
+// opaque is the commands that wrote what is not known of the stream.
+func (s stream) opaque() span {
+	if s.known && !strings.Contains(s.text, Opaque) {
+		return span{}
+	}
+	return s.from
+}
+
 // substitution reads the commands of a substitution and tells its output.
 func (r *reader) substitution(s *scope, list []*syntax.Stmt) (stream, error) {
 	begin := len(r.found.Commands)
-	var out stream
-	inner := s.child()
-	for _, st := range list {
-		said, err := r.statement(inner, st, stream{})
-		if err != nil {
-			return stream{}, err
-		}
-		out.known, out.text = said.known && len(list) == 1, said.text
-	}
+	out, err := r.fed(s.child(), list, stream{})
 	out.from = span{begin, len(r.found.Commands)}
-	return out, nil
+	return out, err
 }
 
 // inside reads the substitutions somewhere in a node that is not a command.
@@ -149,6 +152,12 @@ func (r *reader) statement(s *scope, st *syntax.Stmt, in stream) (stream, error)
 	if binary, ok := st.Cmd.(*syntax.BinaryCmd); ok {
 		return r.binary(s, binary, in)
 	}
+	switch c := st.Cmd.(type) {
+	case *syntax.Subshell:
+		return r.fed(s.child(), c.Stmts, in)
+	case *syntax.Block:
+		return r.fed(s, c.Stmts, in)
+	}
 	return stream{}, r.compound(s, st.Cmd, in)
 }
 
@@ -164,11 +173,11 @@ func (r *reader) redirects(s *scope, list []*syntax.Redirect, in stream) ([]Word
 		case op == syntax.Hdoc || op == syntax.DashHdoc:
 			in, err = r.heredoc(s, redirect)
 		case op == syntax.WordHdoc:
-			in = stream{known: true, text: sources(words)}
+			in = stream{known: true, text: sources(words), from: origin(words)}
 		case op == syntax.RdrIn || op == syntax.DplIn:
 			in = stream{}
-			for _, w := range words {
-				in.from = w.from // a process substitution
+			for _, w := range words { // a process substitution
+				in = w.holds
 			}
 		case op == syntax.DplOut && len(words) == 1 && isDescriptor(words[0].Text):
 		default:
@@ -200,30 +209,25 @@ func (r *reader) heredoc(s *scope, redirect *syntax.Redirect) (stream, error) {
 	if err := b.quotedParts(redirect.Hdoc.Parts); err != nil {
 		return stream{}, err
 	}
-	return stream{known: true, text: b.source.String()}, nil
+	return stream{known: true, text: b.source.String(), from: b.from}, nil
 }
 
 // binary reads lists and pipelines. They are as long as the text, so they are
 // followed in a loop.
 func (r *reader) binary(s *scope, cmd *syntax.BinaryCmd, in stream) (stream, error) {
-	pipe := isPipe(cmd.Op)
 	begin := len(r.found.Commands)
+	if !isPipe(cmd.Op) {
+		out, err := r.fed(s, operands(cmd), in)
+		out.from = span{begin, len(r.found.Commands)}
+		return out, err
+	}
 	out := in
 	for _, st := range operands(cmd) {
-		at := s
-		if pipe {
-			at = s.child()
-		} else {
-			out = in
-		}
 		var err error
-		if out, err = r.statement(at, st, out); err != nil {
+		if out, err = r.statement(s.child(), st, out); err != nil {
 			return stream{}, err
 		}
 		out.from = span{begin, len(r.found.Commands)}
-	}
-	if !pipe {
-		out.known = false
 	}
 	return out, nil
 }
@@ -249,10 +253,6 @@ func operands(cmd *syntax.BinaryCmd) []*syntax.Stmt {
 // compound reads a command that is made of others.
 func (r *reader) compound(s *scope, cmd syntax.Command, in stream) error {
 	switch c := cmd.(type) {
-	case *syntax.Subshell:
-		return r.fed(s.child(), c.Stmts, in)
-	case *syntax.Block:
-		return r.fed(s, c.Stmts, in)
 	case *syntax.IfClause:
 		for at := c; at != nil; at = at.Else {
 			if err := r.lists(s, at.Cond, at.Then); err != nil {
@@ -302,14 +302,26 @@ func (r *reader) compound(s *scope, cmd syntax.Command, in stream) error {
 	return nil
 }
 
-// fed reads a list whose commands all may read in.
-func (r *reader) fed(s *scope, list []*syntax.Stmt, in stream) error {
+// fed reads a list whose commands all may read in, and tells its output.
+func (r *reader) fed(s *scope, list []*syntax.Stmt, in stream) (stream, error) {
+	out := stream{known: true}
+	var text strings.Builder
 	for _, st := range list {
-		if _, err := r.statement(s, st, in); err != nil {
-			return err
+		said, err := r.statement(s, st, in)
+		if err == nil {
+			err = r.spend(len(said.text))
 		}
+		if err != nil {
+			return stream{}, err
+		}
+		out.known = out.known && said.known
+		out.from = out.from.with(said.from)
+		text.WriteString(said.text)
 	}
-	return nil
+	if out.known {
+		out.text = text.String()
+	}
+	return out, nil
 }
 
 // loop reads the head of a for loop. The variable has a value, though not one
@@ -324,7 +336,7 @@ func (r *reader) loop(s *scope, head syntax.Loop) error {
 			return err
 		}
 	}
-	s.set(words.Name.Value, Opaque)
+	s.set(words.Name.Value, value{text: Opaque})
 	return nil
 }
 
@@ -335,21 +347,63 @@ func (r *reader) assign(s *scope, list []*syntax.Assign) error {
 		if err != nil {
 			return err
 		}
+		v := joined(words)
 		if a.Array != nil {
-			if err := r.inside(s, a.Array); err != nil {
+			if v, err = r.array(s, a.Array); err != nil {
 				return err
 			}
 		}
 		if a.Name == nil || a.Naked {
 			continue
 		}
-		value := joined(words)
-		if a.Array != nil || a.Index != nil || a.Append {
-			value = Opaque
+		if a.Append {
+			v = r.appended(s, a.Name.Value, v)
 		}
-		s.set(a.Name.Value, value)
+		if a.Index != nil {
+			v = value{text: Opaque, from: v.from}
+		}
+		if err := r.spend(len(v.list)); err != nil {
+			return err
+		}
+		s.set(a.Name.Value, v)
 	}
 	return nil
+}
+
+// array is the value of an array. One whose elements say where they stand is not
+// known.
+func (r *reader) array(s *scope, a *syntax.ArrayExpr) (value, error) {
+	v := value{text: Opaque, list: []string{}}
+	for _, element := range a.Elems {
+		if element.Index != nil {
+			return value{text: Opaque}, r.inside(s, a)
+		}
+		words, err := r.expand(s, element.Value)
+		if err != nil {
+			return value{}, err
+		}
+		for _, w := range words {
+			v.list = append(v.list, w.Text)
+		}
+		v.from = v.from.with(origin(words))
+	}
+	if len(v.list) > 0 {
+		v.text = v.list[0] // what the name alone stands for
+	}
+	return v, nil
+}
+
+// appended is what += makes of a variable.
+func (r *reader) appended(s *scope, name string, more value) value {
+	v, _ := s.lookup(name)
+	from := v.from.with(more.from)
+	if v.list == nil || more.list == nil {
+		return value{text: Opaque, from: from}
+	}
+	if v.list = slices.Concat(v.list, more.list); len(v.list) > 0 {
+		v.text = v.list[0]
+	}
+	return value{text: v.text, list: v.list, from: from}
 }
 
 // bomb notes a function that starts itself twice and does not wait for itself.

@@ -4,29 +4,42 @@ package shell
 // that a shell would run in a process of its own.
 type scope struct {
 	parent *scope
-	vars   map[string]string
+	vars   map[string]value
 	dir    string
+}
+
+// value is what a variable holds.
+type value struct {
+	text string
+	list []string // of an array: its elements
+	from span     // the commands whose output is part of it
 }
 
 // child is a scope whose changes stay its own.
 func (s *scope) child() *scope { return &scope{parent: s, dir: s.dir} }
 
 // set gives a variable a value.
-func (s *scope) set(name, value string) {
+func (s *scope) set(name string, v value) {
 	if s.vars == nil {
-		s.vars = map[string]string{}
+		s.vars = map[string]value{}
 	}
-	s.vars[name] = value
+	s.vars[name] = v
 }
 
 // lookup returns the value of a variable, and false where nothing that is known
 // of sets it.
-func (s *scope) lookup(name string) (string, bool) {
+func (s *scope) lookup(name string) (value, bool) {
 	for at := s; at != nil; at = at.parent {
-		if value, ok := at.vars[name]; ok {
-			return value, true
+		if v, ok := at.vars[name]; ok {
+			return v, true
 		}
 	}
+	text, ok := s.given(name)
+	return value{text: text}, ok
+}
+
+// given returns the value of a variable that every shell sets.
+func (s *scope) given(name string) (string, bool) {
 	switch name {
 	case "HOME":
 		return "~", true

@@ -35,6 +35,7 @@ type Command struct {
 	Stdin string
 
 	runs span
+	adds span
 }
 
 // Word is one argument as the program would see it.
@@ -48,6 +49,7 @@ type Word struct {
 
 	source string // the word as text for another shell: variables left out are still in it
 	from   span   // the commands whose output is part of it
+	holds  stream // what is in the file that it names, where that is the output of a command
 }
 
 // span is a half-open range of a script's commands.
@@ -55,9 +57,24 @@ type span struct{ from, to int }
 
 func (s span) empty() bool { return s.to <= s.from }
 
+// with is the range that has both in it.
+func (s span) with(other span) span {
+	switch {
+	case s.empty():
+		return other
+	case other.empty():
+		return s
+	}
+	return span{min(s.from, other.from), max(s.to, other.to)}
+}
+
 // Runs is the range of the commands of the script whose output c runs as a
 // script itself. It is empty where from is not before to.
 func (c Command) Runs() (from, to int) { return c.runs.from, c.runs.to }
+
+// Adds is the range of the commands of the script that write further arguments
+// of c, as xargs has it. It is empty where from is not before to.
+func (c Command) Adds() (from, to int) { return c.adds.from, c.adds.to }
 
 // programName is the name under which a program is known: without its
 // directory, and in lower case.

@@ -195,7 +195,7 @@ func TestS2_WordsAreWhatTheShellWouldMakeOfThem(t *testing.T) {
 		`X=b; a $X "$X c" ${X}d '$X'`:                          "a|b|b c|bd|$X",
 		`X="b c"; a $X "$X" x${X}y; X=' b '; a x${X}y $X`:      "a|b|c|b c|xb|cy\na|x|b|y|b",
 		`X=b a $X`:                                             "a|(X)",
-		`X=b; X+=c; a $X; Y=(1 2); a ${Y[0]} $Y; Z[1]=2; a $Z`: "a|?\na|?|?\na|?",
+		`X=b; X+=c; a $X; Y=(1 2); a ${Y[0]} $Y; Z[1]=2; a $Z`: "a|?\na|?|1\na|?",
 		`export X=b; declare Y=c; a $X $Y; export X; a $X`:     "a|b|c\na|b",
 		`read X Y; mapfile Z; a $X $Y $Z`:                      "read|X|Y\nmapfile|Z\na|?|?|?",
 		`(X=b); a $X; X=c; (X=d; a $X); a $X`:                  "a|(X)\na|d\na|c",

@@ -107,17 +107,18 @@ type builder struct {
 	text, source strings.Builder
 	unset        string
 	from         span
+	holds        stream
 	quoted       bool // so that an empty word is one
 }
 
 // end completes the word under construction, if there is one.
 func (b *builder) end() {
 	if b.text.Len() > 0 || b.source.Len() > 0 || b.quoted {
-		b.words = append(b.words, Word{Text: b.text.String(), Unset: b.unset, source: b.source.String(), from: b.from})
+		b.words = append(b.words, Word{Text: b.text.String(), Unset: b.unset, source: b.source.String(), from: b.from, holds: b.holds})
 	}
 	b.text.Reset()
 	b.source.Reset()
-	b.unset, b.from, b.quoted = "", span{}, false
+	b.unset, b.from, b.holds, b.quoted = "", span{}, stream{}, false
 }
 
 // known appends text that is what it is.
@@ -138,16 +139,17 @@ func (b *builder) literal(text string) error {
 
 // opaque appends what is there but not known.
 func (b *builder) opaque(from span) error {
-	if b.from.empty() {
-		b.from = from
-	} else if !from.empty() {
-		b.from.to = from.to
-	}
+	b.comesFrom(from)
 	return b.known(Opaque)
 }
 
+// comesFrom notes that the output of commands is part of the word.
+func (b *builder) comesFrom(from span) { b.from = b.from.with(from) }
+
 // value appends the value of a variable; outside of quotes blanks split it.
-func (b *builder) value(text string, quoted bool) error {
+func (b *builder) value(v value, quoted bool) error {
+	text := v.text
+	b.comesFrom(v.from)
 	if quoted {
 		return b.known(text)
 	}
@@ -157,6 +159,7 @@ func (b *builder) value(text string, quoted bool) error {
 	for i, field := range strings.FieldsFunc(text, blank) {
 		if i > 0 || blank(rune(text[0])) {
 			b.end()
+			b.comesFrom(v.from)
 		}
 		if err := b.known(field); err != nil {
 			return err
@@ -247,7 +250,7 @@ func (b *builder) expansion(part syntax.WordPart, quoted bool) error {
 			return err
 		}
 		if out.known {
-			return b.value(strings.TrimRight(out.text, "\n"), quoted)
+			return b.value(value{text: strings.TrimRight(out.text, "\n"), from: out.opaque()}, quoted)
 		}
 		return b.opaque(out.from)
 	case *syntax.ProcSubst:
@@ -255,6 +258,7 @@ func (b *builder) expansion(part syntax.WordPart, quoted bool) error {
 		if err != nil {
 			return err
 		}
+		b.holds = out
 		return b.opaque(out.from)
 	case *syntax.ArithmExp:
 		if err := b.reader.inside(b.scope, p.X); err != nil {
@@ -272,25 +276,50 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) error {
 		}
 		return b.opaque(span{})
 	}
-	value, set := b.scope.lookup(p.Param.Value)
-	plain := p.Index == nil && p.Slice == nil && p.Repl == nil && len(p.Modifiers) == 0
+	v, set := b.scope.lookup(p.Param.Value)
+	whole := p.Slice == nil && p.Repl == nil && len(p.Modifiers) == 0
+	plain := whole && p.Index == nil
 	if plain && p.Exp != nil {
-		return b.alternative(p, value, set, quoted)
+		return b.alternative(p, v, set, quoted)
+	}
+	if whole && p.Exp == nil && v.list != nil && isAll(p.Index) {
+		return b.elements(v, quoted)
 	}
 	if !plain {
 		if err := b.reader.inside(b.scope, p); err != nil {
 			return err
 		}
-		value = Opaque
+		v = value{text: Opaque, from: v.from}
 	}
 	if set {
-		return b.value(value, quoted)
+		return b.value(v, quoted)
 	}
 	return b.leaveOut(p.Param.Value)
 }
 
+// isAll reports whether the index of an array names all its elements.
+func isAll(index syntax.ArithmExpr) bool {
+	word, ok := index.(*syntax.Word)
+	return ok && (word.Lit() == "@" || word.Lit() == "*")
+}
+
+// elements appends those of an array, each a word. That "${X[*]}" makes one word
+// of them is not followed: what reads it would have to take it apart again.
+func (b *builder) elements(v value, quoted bool) error {
+	for i, element := range v.list {
+		if i > 0 {
+			b.end()
+		}
+		b.quoted = b.quoted || quoted
+		if err := b.value(value{text: element, from: v.from}, quoted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // alternative appends a parameter with an operator, as in ${X:-word}.
-func (b *builder) alternative(p *syntax.ParamExp, value string, set, quoted bool) error {
+func (b *builder) alternative(p *syntax.ParamExp, v value, set, quoted bool) error {
 	words, err := b.reader.expand(b.scope, p.Exp.Word)
 	if err != nil {
 		return err
@@ -298,20 +327,20 @@ func (b *builder) alternative(p *syntax.ParamExp, value string, set, quoted bool
 	switch op := p.Exp.Op; {
 	case op == syntax.ErrorUnset || op == syntax.ErrorUnsetOrNull:
 		if !set {
-			value = Opaque // or the shell stops here
+			v = value{text: Opaque} // or the shell stops here
 		}
-		return b.value(value, quoted)
+		return b.value(v, quoted)
 	case op == syntax.DefaultUnset, op == syntax.DefaultUnsetOrNull,
 		op == syntax.AssignUnset, op == syntax.AssignUnsetOrNull:
 		if !set {
-			value = joined(words)
+			v = joined(words)
 		}
 		if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
-			b.scope.set(p.Param.Value, value)
+			b.scope.set(p.Param.Value, v)
 		}
-		return b.value(value, quoted)
+		return b.value(v, quoted)
 	case set: // a part of the value
-		return b.opaque(span{})
+		return b.opaque(v.from)
 	}
 	return b.leaveOut(p.Param.Value)
 }
@@ -326,13 +355,22 @@ func (b *builder) leaveOut(name string) error {
 	return b.reader.spend(len(name))
 }
 
-// joined is what words are as one.
-func joined(words []Word) string {
+// joined is what words are as one value.
+func joined(words []Word) value {
 	texts := make([]string, len(words))
 	for i, w := range words {
 		texts[i] = w.Text
 	}
-	return strings.Join(texts, " ")
+	return value{text: strings.Join(texts, " "), from: origin(words)}
+}
+
+// origin is the commands whose output is part of one of the words.
+func origin(words []Word) span {
+	var from span
+	for _, w := range words {
+		from = from.with(w.from)
+	}
+	return from
 }
 
 // sources is what words are as text for another shell.

@@ -10,6 +10,7 @@ type wrapper struct {
 	short    string   // options of one letter that take the next word
 	long     []string // other options that take the next word
 	operands int      // words of its own before the program
+	verb     string   // the first operand that makes it run another one
 	assigns  bool     // NAME=value before the program
 }
 
@@ -49,9 +50,31 @@ func wrapperNamed(name string) (wrapper, bool) {
 		return wrapper{short: "ugG", long: []string{"user", "group", "supp-group"}}, true
 	case "exec":
 		return wrapper{short: "a"}, true
+	case "pkexec":
+		return wrapper{long: []string{"user"}}, true
+	case "systemd-run":
+		return wrapper{short: "HMpEu", long: []string{
+			"host", "machine", "property", "setenv", "unit", "uid", "gid", "nice", "working-directory", "description", "slice",
+			"on-active", "on-boot", "on-startup", "on-unit-active", "on-unit-inactive", "on-calendar", "timer-property",
+			"path-property", "socket-property", "service-type",
+		}}, true
+	case "uv":
+		return wrapper{verb: "run", short: "pP", long: []string{
+			"with", "python", "project", "directory", "extra", "group", "package", "env-file", "with-editable", "with-requirements",
+		}}, true
+	case "poetry":
+		return wrapper{verb: "run", short: "CP", long: []string{"directory", "project"}}, true
+	case "pipenv", "pdm", "hatch", "rye", "pixi":
+		return wrapper{verb: "run"}, true
+	case "bundle", "mise":
+		return wrapper{verb: "exec"}, true
+	case "direnv":
+		return wrapper{verb: "exec", operands: 1}, true
+	case "setpriv":
+		return wrapper{long: []string{"reuid", "regid", "groups", "inh-caps", "bounding-set", "ambient-caps", "securebits"}}, true
 	case "caffeinate":
 		return wrapper{short: "tw"}, true
-	case "nohup", "setsid", "command", "builtin", "busybox", "toybox", "fakeroot", "unshare":
+	case "nohup", "setsid", "command", "builtin", "busybox", "toybox", "fakeroot", "unshare", "chronic", "unbuffer":
 		return wrapper{}, true
 	}
 	return wrapper{}, false
@@ -59,7 +82,7 @@ func wrapperNamed(name string) (wrapper, bool) {
 
 // inner returns the words from the program that args run on.
 func (w wrapper) inner(args []Word) []Word {
-	left := w.operands
+	left, verb := w.operands, w.verb
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		switch {
@@ -73,6 +96,11 @@ func (w wrapper) inner(args []Word) []Word {
 				i++
 			}
 		case w.assigns && strings.Contains(text, "="):
+		case verb != "":
+			if text != verb {
+				return nil
+			}
+			verb = ""
 		case left > 0:
 			left--
 		default:
@@ -94,16 +122,26 @@ func codeOption(c Command) (Word, bool) {
 	return Word{}, false
 }
 
-// optionValue returns the value of an option that is spelled -s or --long.
+// optionValue returns the first value of an option.
 func optionValue(args []Word, short, long string) (Word, bool) {
+	values := optionValues(args, short, long)
+	if len(values) == 0 {
+		return Word{}, false
+	}
+	return values[0], true
+}
+
+// optionValues returns the values of an option that is spelled -s or --long.
+func optionValues(args []Word, short, long string) []Word {
+	var values []Word
 	for i, a := range args {
 		cluster := len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && strings.HasSuffix(a.Text, short)
 		if (cluster || a.Text == "--"+long) && i+1 < len(args) {
-			return args[i+1], true
+			values = append(values, args[i+1])
 		}
 		if value, ok := strings.CutPrefix(a.source, "--"+long+"="); ok {
-			return Word{Text: value, source: value, from: a.from}, true
+			values = append(values, Word{Text: value, source: value, from: a.from})
 		}
 	}
-	return Word{}, false
+	return values
 }

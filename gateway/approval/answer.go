@@ -1,0 +1,142 @@
+package approval
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+	"unicode/utf8"
+)
+
+// Answer is what a person says to a question. The zero Answer denies.
+type Answer struct {
+	// Allow lets the call go.
+	Allow bool
+	// Message is why. It reaches the model where the call is denied.
+	Message string
+	// UpdatedInput is the input to run instead, one JSON object; nil keeps the
+	// call's own. Only with Allow.
+	UpdatedInput []byte
+	// Digest, if set, is that of the call as the person saw it.
+	Digest string
+	// By is who the person is, as the gateway knows him.
+	By string
+}
+
+// SettledError says that an approval was settled before.
+type SettledError struct{ Approval Approval }
+
+// Error says who was first.
+func (e *SettledError) Error() string {
+	a := &e.Approval
+	switch a.State {
+	case Expired:
+		return "it expired at " + a.SettledAt.Format(time.RFC3339)
+	case Withdrawn:
+		return "it was withdrawn at " + a.SettledAt.Format(time.RFC3339) + ": " + a.Message
+	case Allowed, Denied, Pending, Unset:
+	}
+	return fmt.Sprintf("it was already %s by %s at %s", a.State, a.By, a.SettledAt.Format(time.RFC3339))
+}
+
+// UnusableError says what is wrong with an answer.
+type UnusableError struct{ why string }
+
+// Error implements error.
+func (e *UnusableError) Error() string { return e.why }
+
+// Get returns the approval of an id, or [ErrUnknown].
+func (d *Desk) Get(ctx context.Context, id string) (Approval, error) {
+	store, err := d.opened() //nolint:contextcheck // what it starts is of the desk's life
+	if errors.Is(err, ErrNoStore) {
+		return Approval{}, ErrUnknown
+	}
+	if err != nil {
+		return Approval{}, unreachable(d.met(err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	a, err := store.Get(ctx, id)
+	return a, d.said(err)
+}
+
+// said is an error of the store as it is told.
+func (d *Desk) said(err error) error {
+	if d.met(err) != nil && !errors.Is(err, ErrUnknown) {
+		return unreachable(err)
+	}
+	return err
+}
+
+// List returns the approvals that the filter lets through.
+func (d *Desk) List(ctx context.Context, f Filter) ([]Approval, error) {
+	store, err := d.opened() //nolint:contextcheck // what it starts is of the desk's life
+	if errors.Is(err, ErrNoStore) {
+		return []Approval{}, nil
+	}
+	if err != nil {
+		return nil, unreachable(d.met(err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	found, err := store.List(ctx, f)
+	return found, d.said(err)
+}
+
+// Answer settles an approval as a person says, and returns it as it then stands.
+// The error is [ErrUnknown], a [*SettledError], an [*UnusableError], or why the
+// store cannot be reached; then the answer is not acknowledged.
+func (d *Desk) Answer(ctx context.Context, id string, answer Answer) (Approval, error) {
+	a, err := d.Get(ctx, id)
+	if err != nil {
+		return a, err
+	}
+	if err := answer.check(&a); err != nil {
+		return a, err
+	}
+	to := Denied
+	if answer.Allow {
+		to = Allowed
+	}
+	ctx, cancel := context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	now, won, err := d.store.Settle(ctx, id, to, Settlement{By: answer.By, Message: answer.Message, UpdatedInput: answer.UpdatedInput})
+	switch {
+	case err != nil:
+		return a, d.said(err)
+	case !won:
+		return now, &SettledError{now}
+	}
+	d.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a person answered", slog.String("approval_id", id), slog.String("state", to.String()),
+		slog.String("by", answer.By), slog.Bool("input_changed", answer.UpdatedInput != nil))
+	return now, nil
+}
+
+// check reports why the answer cannot be one to the approval.
+func (p *Answer) check(a *Approval) error {
+	switch {
+	case len(p.Message) > MaxMessage:
+		return &UnusableError{fmt.Sprintf("message has %d bytes: at most %d are kept", len(p.Message), MaxMessage)}
+	case !utf8.ValidString(p.Message):
+		return &UnusableError{"message is not UTF-8"}
+	case p.UpdatedInput != nil && !p.Allow:
+		return &UnusableError{"updated_input goes with allow: a call that is denied does not run"}
+	case p.Digest != "" && p.Digest != a.Digest:
+		return &UnusableError{fmt.Sprintf("digest is that of another call: this one has %s", a.Digest)}
+	case len(p.UpdatedInput) > MaxCall:
+		return &UnusableError{fmt.Sprintf("updated_input has %d bytes: at most %d are kept", len(p.UpdatedInput), MaxCall)}
+	case p.UpdatedInput == nil:
+		return nil
+	}
+	call, err := a.Call()
+	if err != nil {
+		return &UnusableError{"the call that is kept cannot be read: " + err.Error()}
+	}
+	p.UpdatedInput = bytes.Trim(p.UpdatedInput, " \t\r\n")
+	if err := checkInput(call, p.UpdatedInput); err != nil {
+		return &UnusableError{"updated_input cannot be used: " + err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// Asking is a call that is to be put to a person.
+type Asking struct {
+	// Chain and Asker say who asks, and DecisionID after which decision: see
+	// [Question].
+	Chain, Asker, DecisionID string
+	// Request is the call.
+	Request *chain.Request
+	// Timeout is how long it may take, and Late what running out of it is called.
+	Timeout time.Duration
+	Late    chain.Cause
+}
+
+// Ask puts the call to a person and waits for the answer: allow, modify or deny.
+// Whatever keeps a person from answering is a failure. Once ctx ends the question
+// is withdrawn, and nobody reads what is returned (P7).
+func (d *Desk) Ask(ctx context.Context, a Asking) chain.Answer {
+	w := &wait{
+		desk: d, asking: a, question: NewQuestion(d.o.NewID(), a.Chain, a.Asker, a.Request), deadline: time.Now().Add(a.Timeout),
+	}
+	w.question.DecisionID = a.DecisionID
+	answer, outcome := w.ask(ctx)
+	d.o.Settled(outcome)
+	return answer
+}
+
+// wait is one question that waits.
+type wait struct {
+	desk     *Desk
+	asking   Asking
+	question Question
+	store    Store
+	deadline time.Time
+}
+
+// margin is the part of the time that is kept for settling what nobody answered.
+func margin(timeout time.Duration) time.Duration { return min(timeout/4, 2*time.Second) }
+
+func fail(why string, detail error) (chain.Answer, Outcome) {
+	text := ""
+	if detail != nil {
+		text = detail.Error()
+	}
+	return chain.Fail(chain.Error, why, text), OutcomeFailed
+}
+
+// lost is the answer where the store does not do what it is asked to (P1).
+func lost(err error) (chain.Answer, Outcome) {
+	return fail("the store of approvals cannot be reached", err)
+}
+
+func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
+	d := w.desk
+	if n := len(w.question.Envelope); n > MaxCall {
+		return fail(fmt.Sprintf("the call has %d bytes, and a person is shown %d at the most", n, MaxCall), nil)
+	}
+	var err error
+	if w.store, err = d.opened(); err != nil { //nolint:contextcheck // what it starts is of the desk's life
+		return lost(d.met(err))
+	}
+	woken, full, stopped := d.join(w.question.ID) // before it is there to be answered
+	switch {
+	case full:
+		return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: %d calls wait for a person", d.o.MaxWaiting), ""), OutcomeFailed
+	case stopped:
+		return fail(ErrStopped.Error(), nil)
+	}
+	defer d.leave(w.question.ID)
+	ttl := w.asking.Timeout - margin(w.asking.Timeout)
+	creating, cancel := w.operation(ctx)
+	_, err = w.store.Create(creating, w.question, ttl)
+	cancel()
+	if err != nil {
+		w.withdraw("it could not be told whether it was kept") //nolint:contextcheck // it may be there all the same
+		return lost(d.met(err))
+	}
+	d.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call waits for a person", slog.String("approval_id", w.question.ID),
+		slog.String("asked_by", w.question.Asker), slog.String("chain", w.question.Chain))
+	return w.wait(ctx, woken)
+}
+
+// operation is the context of one operation of the store: it ends with ctx, and
+// early enough to answer in time (P8).
+func (w *wait) operation(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, earlier(w.deadline, time.Now().Add(storePatience)))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// wait looks whenever there may be an answer, until there is one or the time is
+// over.
+func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, Outcome) {
+	over := time.NewTimer(time.Until(w.deadline) - margin(w.asking.Timeout))
+	defer over.Stop()
+	look := time.NewTicker(w.desk.o.Poll)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			w.withdraw("the caller stopped waiting") //nolint:contextcheck // its own has ended
+			return chain.Fail(chain.Error, "the caller stopped waiting", ""), OutcomeWithdrawn
+		case <-over.C:
+			return w.end(ctx, Expired, "")
+		case <-w.desk.stopping:
+			return w.end(ctx, Withdrawn, ErrStopped.Error())
+		case <-woken:
+		case <-look.C:
+		}
+		looking, cancel := w.operation(ctx)
+		now, err := w.store.Get(looking, w.question.ID)
+		cancel()
+		if w.desk.met(err) == nil && now.State != Pending {
+			return w.conclude(ctx, &now)
+		}
+		if errors.Is(err, ErrUnknown) {
+			return fail("its approval is no longer kept", nil)
+		}
+		// A store that cannot be reached may come back before the time is over.
+	}
+}
+
+// end settles a question that nobody answered, unless somebody just did.
+func (w *wait) end(ctx context.Context, to State, message string) (chain.Answer, Outcome) {
+	settling, cancel := w.operation(ctx)
+	defer cancel()
+	now, _, err := w.store.Settle(settling, w.question.ID, to, Settlement{Message: message})
+	if err != nil {
+		return lost(w.desk.met(err))
+	}
+	return w.conclude(ctx, &now)
+}
+
+// withdraw settles a question whose answer nobody waits for any more, and waits
+// for that no longer than the store may take.
+func (w *wait) withdraw(why string) {
+	d := w.desk
+	d.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.life), storePatience)
+		defer cancel()
+		if _, _, err := w.store.Settle(ctx, w.question.ID, Withdrawn, Settlement{Message: why}); err != nil && !errors.Is(err, ErrUnknown) {
+			_ = d.met(err) // it expires where it cannot be withdrawn
+		}
+	})
+}
+
+// conclude is the answer that a settled approval gives.
+func (w *wait) conclude(ctx context.Context, now *Approval) (chain.Answer, Outcome) {
+	w.desk.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call waits for a person no longer", slog.String("approval_id", now.ID),
+		slog.String("state", now.State.String()), slog.String("by", now.By))
+	switch now.State {
+	case Allowed:
+		return w.redeem(ctx, now)
+	case Denied:
+		reason := now.Message
+		if reason == "" {
+			reason = "a person said no"
+		}
+		return chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, OutcomeDenied
+	case Expired:
+		return chain.Fail(w.asking.Late, fmt.Sprintf("nobody answered within %v", w.asking.Timeout), now.Message), OutcomeExpired
+	case Withdrawn:
+		return chain.Fail(chain.Error, "was withdrawn: "+now.Message, ""), OutcomeWithdrawn
+	case Unset, Pending:
+	}
+	return fail("its approval was left undecided", nil)
+}
+
+// redeem lets the call go, once, and only the one that was shown (P3, P4).
+func (w *wait) redeem(ctx context.Context, now *Approval) (chain.Answer, Outcome) {
+	redeeming, cancel := w.operation(ctx)
+	defer cancel()
+	good, err := w.store.Redeem(redeeming, now.ID, Digest(w.asking.Request.JSON()))
+	switch {
+	case err != nil:
+		return lost(w.desk.met(err))
+	case !good:
+		return fail("its approval was used, or is of another call", nil)
+	case now.UpdatedInput == nil:
+		return chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}}, OutcomeAllowed
+	}
+	if err := checkInput(w.asking.Request, now.UpdatedInput); err != nil {
+		return chain.Fail(chain.UnusableRewrite, "the input that a person wrote cannot be used: "+err.Error(), ""), OutcomeFailed
+	}
+	return chain.Answer{Outcome: chain.Outcome{
+		Decision: chain.Modify, Input: now.UpdatedInput, Reason: "the person who allowed it changed the input",
+	}}, OutcomeAllowed
+}
+
+// checkInput reports why an input cannot take the place of the call's own.
+func checkInput(call *chain.Request, input []byte) error {
+	switch err := chain.CheckValue(input); {
+	case call.Event() != chain.PreToolUse:
+		return fmt.Errorf("the call has run: its input can no longer be changed")
+	case err != nil:
+		return err
+	case input[0] != '{':
+		return errors.New("it is not a JSON object")
+	}
+	return nil
+}
