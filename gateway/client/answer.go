@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hookgate/hookgate/chain"
@@ -122,12 +123,8 @@ func keepsNames(was, now json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
-	for _, m := range old {
-		if fresh.member(m.name) == nil {
-			return false
-		}
-	}
-	return true
+	kept := fresh.names()
+	return !slices.ContainsFunc(old, func(m member) bool { return !kept[m.name] })
 }
 
 func (c *Call) replace(o chain.Outcome) Answer {
