@@ -66,6 +66,7 @@ func (p *program) subcommands() []subcommand {
 		{"serve", "run the gateway (what no command means)", p.serve},
 		{"check", "validate hooks files and say how long their chains can take", p.check},
 		{"ask", "put the envelope on stdin to a gateway and print its answer", p.ask},
+		{"approvals", "list what waits for a person, and answer it", p.approvals},
 		{"env", "list the environment variables with their defaults", p.listEnv},
 		{"health", "ask the gateway on this machine whether it is ready", p.health},
 		{"token", "make a bearer token for a caller, with its hash", p.token},
@@ -112,7 +113,7 @@ func (p *program) usage(w io.Writer) {
 	var text strings.Builder
 	text.WriteString("usage: gateway [command]\n\n")
 	for _, c := range p.subcommands() {
-		fmt.Fprintf(&text, "  %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(&text, "  %-9s %s\n", c.name, c.summary)
 	}
 	text.WriteString("\nThe gateway is configured by environment variables: gateway env lists them.\n")
 	_, _ = io.WriteString(w, text.String()) // there is nobody to tell that nobody can be told
