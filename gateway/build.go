@@ -154,9 +154,13 @@ func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent, 
 // measured describes the member to the metrics.
 func (m *member) measured() *metrics.Participant {
 	p := m.participant
+	var passing func() bool
+	if m.canary != nil {
+		passing = m.canary.passing
+	}
 	return &metrics.Participant{
 		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
-		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, CanaryPassing: passing, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
 		State: func() metrics.State {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}
@@ -282,8 +286,15 @@ func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding,
 }
 
 // keepUp gives an entry what is done for it beside asking it. It begins once
-// the plan is in force.
+// the plan is in force. An interceptor has no entry.
 func (b *builder) keepUp(l *live, h *config.Hook) {
+	if h == nil {
+		return
+	}
+	if h.Canary != nil {
+		l.canary = newCanary(l, b.options.Logger)
+		l.upkeep.tasks = append(l.upkeep.tasks, l.canary.run)
+	}
 	if w, ok := l.binding.(*transport.Webhook); ok && h.Webhook.Warmup {
 		l.warmup = newWarmup(l, w, b.options.Logger)
 		l.upkeep.tasks = append(l.upkeep.tasks, l.warmup.run)

@@ -22,10 +22,13 @@ const (
 	routeClientEvent      = "/v1/clients/{client}/{event}"
 	routeChainClient      = "/v1/chains/{chain}/clients/{client}"
 	routeChainClientEvent = "/v1/chains/{chain}/clients/{client}/{event}"
+	// LiteLLM appends its own path to the one that it is given.
+	routeLiteLLM      = "/v1/clients/{client}/beta/litellm_basic_guardrail_api"
+	routeChainLiteLLM = "/v1/chains/{chain}/clients/{client}/beta/litellm_basic_guardrail_api"
 )
 
 func clientRoutes() []string {
-	return []string{routeClient, routeClientEvent, routeChainClient, routeChainClientEvent}
+	return []string{routeClient, routeClientEvent, routeChainClient, routeChainClientEvent, routeLiteLLM, routeChainLiteLLM}
 }
 
 // clientCodes are the statuses of those routes: an agent is answered with 200

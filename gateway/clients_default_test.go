@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,7 +15,17 @@ import (
 const fixtureCommand = `echo 'hi-empty. <<empty>>' | tee -a ran.txt`
 
 func TestTheDefaultChainDeniesAForcePushFromEveryClient(t *testing.T) {
-	r := start(t, Options{})
+	wantNoForcePush(t, start(t, Options{}))
+}
+
+func TestOneNameOfAToolCoversEveryClient(t *testing.T) {
+	dir := files(t, map[string]string{"h.yaml": "schema: 1\nhooks:\n  - {name: no-force-push, use: no-force-push, tools: [shell]}\n"})
+	wantNoForcePush(t, start(t, Options{ConfigFile: filepath.Join(dir, "h.yaml")}))
+}
+
+// wantNoForcePush checks that no client can push by force.
+func wantNoForcePush(t *testing.T, r *running) {
+	t.Helper()
 	pushed := map[string]int{}
 	for _, n := range natives(t) {
 		call := n.call(t)

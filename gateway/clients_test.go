@@ -99,6 +99,10 @@ func TestG10_AClientIsAnsweredInItsOwnDialect(t *testing.T) {
 			if got.header.Get("X-Hookgate-Decision-Id") == "" {
 				t.Errorf("%s: the decision has no id", n.name)
 			}
+			if n.client.Name() == "litellm" { // which appends a path of its own
+				got := denying.do(http.MethodPost, denying.base+prefix+n.path+"/beta/litellm_basic_guardrail_api", n.body)
+				wantAnswer(t, n.name+" denied at its own path", got, call.Answer(chain.Outcome{Decision: chain.Deny, Reason: "denied by interceptor 'no': not here"}, false))
+			}
 			wantAnswer(t, n.name+" allowed", allowed.do(http.MethodPost, allowed.base+prefix+n.path, n.body), call.Answer(chain.Outcome{Decision: chain.Allow}, false))
 			wantAnswer(t, n.name+" allowed explicitly", allowed.do(http.MethodPost, allowed.base+prefix+n.path+"?explicit_allow=true", n.body), call.Answer(chain.Outcome{Decision: chain.Allow}, true))
 		}

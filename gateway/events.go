@@ -80,6 +80,11 @@ func handshake(why transport.HandshakeFailure) metrics.Handshake {
 	return 0
 }
 
+// checked counts a check of the canary.
+func (e *events) checked(passed bool) {
+	e.count(func(o *metrics.ParticipantObserver) { o.CanaryChecked(passed) })
+}
+
 // warmed counts a try to warm the endpoint up.
 func (e *events) warmed(passed bool) {
 	e.count(func(o *metrics.ParticipantObserver) { o.WarmedUp(passed) })

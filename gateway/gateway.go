@@ -172,9 +172,9 @@ type Gateway struct {
 
 	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
-	// firstWarmups are those that a start waits for.
-	firstWarmups []*warmup
-	refused      atomic.Pointer[string] // why the latest files were refused; nil where they were not
+	// first are the entries for whose warm-up and canary a start waits.
+	first   []*live
+	refused atomic.Pointer[string] // why the latest files were refused; nil where they were not
 
 	reloading sync.Mutex // held by whoever changes what follows
 	set       *config.Set
@@ -228,8 +228,8 @@ func New(options Options) (*Gateway, error) {
 		return nil, err
 	}
 	for _, m := range g.plans.current().hooks {
-		if m.warmup != nil {
-			g.firstWarmups = append(g.firstWarmups, m.warmup)
+		if m.warmup != nil || m.canary != nil {
+			g.first = append(g.first, m.live)
 		}
 	}
 	return g, nil

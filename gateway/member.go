@@ -34,7 +34,8 @@ type live struct {
 	events  events
 	// upkeep is what the gateway does for the entry on its own account.
 	upkeep upkeep
-	warmup *warmup // nil where there is none
+	warmup *warmup      // nil where there is none
+	canary *canaryWatch // nil where there is none
 	// declared is the entry as the latest plan in force has it.
 	declared atomic.Pointer[config.Hook]
 	// holders is how many plans hold it; the last one to let go closes it.
@@ -107,6 +108,7 @@ type HookEntry struct {
 	InFlight           int           `json:"in_flight"`
 	Breaker            *BreakerEntry `json:"breaker,omitempty"`
 	Warmup             *WarmupEntry  `json:"warmup,omitempty"`
+	Canary             *CanaryEntry  `json:"canary,omitempty"`
 	Workers            *WorkersEntry `json:"workers,omitempty"`
 	Counts             CountsEntry   `json:"counts"`
 	LastFailure        *FailureEntry `json:"last_failure,omitempty"`
@@ -184,7 +186,7 @@ func (m *member) describe() HookEntry {
 	if w := status.Workers; w != nil {
 		e.Workers = &WorkersEntry{Processes: w.Processes, Alive: w.Alive, Restarts: w.Restarts}
 	}
-	e.Warmup = m.warmup.describe()
+	e.Warmup, e.Canary = m.warmup.describe(), m.canary.describe()
 	e.LastFailure = m.counts.lastFailure.Load().describe()
 	return e
 }

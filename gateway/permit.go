@@ -16,7 +16,7 @@ import (
 // not listed is nobody's (G11).
 func scopeOf(route string) access.Scope {
 	switch route {
-	case routeDecide, routeDecideChain, routeClient, routeClientEvent, routeChainClient, routeChainClientEvent:
+	case routeDecide, routeDecideChain, routeClient, routeClientEvent, routeChainClient, routeChainClientEvent, routeLiteLLM, routeChainLiteLLM:
 		return access.Decide
 	case routeTurns:
 		return access.Turns

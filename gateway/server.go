@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,14 +174,23 @@ type configReadiness struct {
 	Error string `json:"error,omitempty"`
 }
 
-// waitsFor is what has to be before the gateway is ready: the endpoints of the
-// first configuration are warmed up. Those of a later one do not take it back,
-// since the calls of that moment would have to go somewhere.
+// waitsFor is what has to be before the gateway is ready: at its start the
+// endpoints are warmed up, and at any time the canaries that gate it are denied.
+// Warming up in a later configuration does not take readiness back, since the
+// calls of that moment would have to go somewhere.
 func (g *Gateway) waitsFor() []string {
 	var all []string
-	for _, w := range g.firstWarmups {
-		if what := w.waitsFor(); what != "" {
+	add := func(what string) {
+		if what != "" {
 			all = append(all, what)
+		}
+	}
+	for _, l := range g.first {
+		add(l.warmup.waitsFor())
+	}
+	if p := g.plans.current(); p != nil {
+		for _, m := range p.hooks {
+			add(m.canary.waitsFor(slices.Contains(g.first, m.live)))
 		}
 	}
 	return all

@@ -66,8 +66,20 @@ func jittered(d time.Duration) time.Duration {
 	return d - d/part + rand.N(2*d/part+1) //nolint:gosec // G404: nobody gains by guessing it
 }
 
-// questioner asks an entry something that is nobody's call.
+// questioner asks an entry something that is nobody's call. A binding with a
+// breaker has a way of its own for that; those without have nothing that would
+// count it.
 type questioner func(ctx context.Context, call chain.Call) chain.Answer
+
+// questionerOf returns how a binding is asked on the gateway's own account.
+func questionerOf(way binding) questioner {
+	if w, ok := way.(interface {
+		Try(ctx context.Context, call chain.Call) chain.Answer
+	}); ok {
+		return w.Try
+	}
+	return func(ctx context.Context, call chain.Call) chain.Answer { return call.Checked(way.Ask(ctx, call)) }
+}
 
 // put asks an entry about a request, as patiently as a chain would that has the
 // time. A panic is a failure.

@@ -79,6 +79,7 @@ type states map[string]*readers
 type readers struct {
 	all        []func() State
 	hasBreaker bool
+	canaries   []func() bool
 	timeout    time.Duration // the shortest; zero where there is none
 }
 
@@ -93,6 +94,19 @@ func (s states) add(name string, p *Participant) {
 		r.timeout = p.Timeout
 	}
 	r.hasBreaker = r.hasBreaker || p.HasBreaker
+	if p.CanaryPassing != nil {
+		r.canaries = append(r.canaries, p.CanaryPassing)
+	}
+}
+
+// passing is 1 where every canary passes, else 0.
+func (r *readers) passing() float64 {
+	for _, passing := range r.canaries {
+		if !passing() {
+			return 0
+		}
+	}
+	return 1
 }
 
 // collect reads every state once. Participants of one name add up, and their
@@ -113,6 +127,9 @@ func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(shapes.inFlight, prometheus.GaugeValue, float64(inFlight), name)
 		if r.timeout > 0 {
 			ch <- prometheus.MustNewConstMetric(shapes.hookTimeout, prometheus.GaugeValue, r.timeout.Seconds(), name)
+		}
+		if len(r.canaries) > 0 {
+			ch <- prometheus.MustNewConstMetric(shapes.canaryPassing, prometheus.GaugeValue, r.passing(), name)
 		}
 		if !r.hasBreaker {
 			continue

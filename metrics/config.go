@@ -62,6 +62,10 @@ type Participant struct {
 	TLS bool
 	// WarmsUp says that it is asked before it is needed.
 	WarmsUp bool
+	// CanaryPassing says whether it denied the last time what it has to deny. It
+	// is called for every scrape, from any goroutine. Nil where it is not
+	// checked.
+	CanaryPassing func() bool
 	// State reads its state. It is called for every scrape, from any
 	// goroutine. Nil where there is no state to read.
 	State func() State

@@ -37,6 +37,8 @@ var published = map[string]string{
 	"hookgate_breaker_state":                                "hook state",
 	"hookgate_breaker_next_try_timestamp_seconds":           "hook",
 	"hookgate_breaker_transitions_total":                    "from hook to",
+	"hookgate_hook_canary_passing":                          "hook",
+	"hookgate_hook_canary_checks_total":                     "hook result",
 	"hookgate_hook_connections_total":                       "connection hook",
 	"hookgate_hook_retries_total":                           "hook",
 	"hookgate_hook_handshake_failures_total":                "hook why",
@@ -71,6 +73,7 @@ func whole() metrics.Config {
 				with(program("no-force-push"), func(p *metrics.Participant) { p.Tools = []string{"shell", "mcp__git__*"} }),
 				with(endpoint("dlp"), func(p *metrics.Participant) {
 					p.Events, p.OnFailure, p.WarmsUp, p.TLS = post(), chain.AllowOnFailure, true, true
+					p.CanaryPassing = func() bool { return false }
 				}),
 				with(endpoint("trial"), func(p *metrics.Participant) { p.Mode, p.Guard = chain.Shadow, true }),
 			}},

@@ -24,6 +24,7 @@ type ParticipantObserver struct {
 	firstCalls, connections, retries *row // nil where it is not remote
 	handshakes                       *row // nil where it is not reached by TLS
 	warmups                          *row // nil where it is not warmed up
+	canaries                         *row // nil where there is none
 }
 
 var _ chain.ParticipantObserver = (*ParticipantObserver)(nil)

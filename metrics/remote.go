@@ -7,10 +7,11 @@ import (
 )
 
 // remoteShapes describe what is counted of the way to a remote participant,
-// beside its answers.
+// and of what participants are asked that is nobody's call.
 type remoteShapes struct {
 	firstCalls, warmups              *shape
 	connections, retries, handshakes *shape
+	canaries                         *shape
 }
 
 func newRemoteShapes() remoteShapes {
@@ -30,17 +31,21 @@ func newRemoteShapes() remoteShapes {
 		handshakes: newShape("hook_handshake_failures_total",
 			"TLS handshakes with an endpoint that came to nothing: its certificate proves nothing, it refused ours or the terms, it took too long, else broken.",
 			[]string{"hook"}, []string{"why"}, handshakeColumns()),
+		canaries: newShape("hook_canary_checks_total",
+			"Calls put to the hook to show that it still denies them: passed where it did, failed where it answered otherwise or not at all.",
+			[]string{"hook"}, []string{"result"}, passColumns()),
 	}
 }
 
 func (s *remoteShapes) descs() []*prometheus.Desc {
-	return []*prometheus.Desc{s.firstCalls.desc, s.warmups.desc, s.connections.desc, s.retries.desc, s.handshakes.desc}
+	return []*prometheus.Desc{s.firstCalls.desc, s.warmups.desc, s.connections.desc, s.retries.desc, s.handshakes.desc, s.canaries.desc}
 }
 
 // remoteTables are their series in one configuration.
 type remoteTables struct {
 	firstCalls, warmups              table
 	connections, retries, handshakes table
+	canaries                         table
 }
 
 // tables returns them without rows, to follow others.
@@ -51,11 +56,12 @@ func (s *remoteShapes) tables(before *remoteTables) remoteTables {
 		connections: newTable(s.connections, &before.connections),
 		retries:     newTable(s.retries, &before.retries),
 		handshakes:  newTable(s.handshakes, &before.handshakes),
+		canaries:    newTable(s.canaries, &before.canaries),
 	}
 }
 
 func (t *remoteTables) all() []*table {
-	return []*table{&t.firstCalls, &t.warmups, &t.connections, &t.retries, &t.handshakes}
+	return []*table{&t.firstCalls, &t.warmups, &t.connections, &t.retries, &t.handshakes, &t.canaries}
 }
 
 // Handshake is why a TLS handshake came to nothing. The zero Handshake is no
@@ -152,8 +158,14 @@ func (o *ParticipantObserver) Repeated() { o.retries.inc(0) }
 // HandshakeFailed counts a TLS handshake that came to nothing.
 func (o *ParticipantObserver) HandshakeFailed(why Handshake) { o.handshakes.inc(handshakeColumn(why)) }
 
-// way makes the series of the way to a remote participant.
+// CanaryChecked counts a call that the participant has to deny.
+func (o *ParticipantObserver) CanaryChecked(passed bool) { o.canaries.inc(passColumn(passed)) }
+
+// way makes the series of the way to a participant.
 func (d *draft) way(o *ParticipantObserver, name string, p *Participant) {
+	if p.CanaryPassing != nil {
+		o.canaries = d.remote.canaries.row(names{name}, firstOf(len(passColumns())))
+	}
 	if p.Binding != Webhook {
 		return
 	}

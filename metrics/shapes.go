@@ -16,7 +16,7 @@ type shapes struct {
 	turns, permissions, callers                     *shape
 	remote                                          remoteShapes
 	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
-	breakerState, breakerNextTry                    *prometheus.Desc
+	breakerState, breakerNextTry, canaryPassing     *prometheus.Desc
 	inFlight, configInfo, configSince               *prometheus.Desc
 	hookTimeout, turnsInFlight, callersInFlight     *prometheus.Desc
 }
@@ -68,6 +68,8 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 			"How long a call to the hook may take; of several entries of one name the shortest.", []string{"hook"}, nil),
 		breakerNextTry: prometheus.NewDesc(namespace+"breaker_next_try_timestamp_seconds",
 			"When an open circuit breaker of that hook lets the next call through; 0 where none is open.", []string{"hook"}, nil),
+		canaryPassing: prometheus.NewDesc(namespace+"hook_canary_passing",
+			"Whether the hook denied the last time what it has to deny; 0 before the first check.", []string{"hook"}, nil),
 		inFlight: prometheus.NewDesc(namespace+"hook_in_flight",
 			"Calls to the hook that are under way.", []string{"hook"}, nil),
 		turnsInFlight: prometheus.NewDesc(namespace+"turns_in_flight",
@@ -88,6 +90,6 @@ func (s *shapes) descs() []*prometheus.Desc {
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
 		s.turns.desc, s.permissions.desc, s.callers.desc,
-		s.breakerState, s.breakerNextTry, s.inFlight, s.hookTimeout, s.turnsInFlight, s.callersInFlight, s.configInfo, s.configSince,
+		s.breakerState, s.breakerNextTry, s.canaryPassing, s.inFlight, s.hookTimeout, s.turnsInFlight, s.callersInFlight, s.configInfo, s.configSince,
 	)
 }

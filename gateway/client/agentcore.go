@@ -17,7 +17,7 @@ func agentcore() *Client {
 	const request template = `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayRequest":{"body":$echo}}}`
 	const response template = `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayResponse":$echo}}`
 	return &Client{
-		name: "agentcore", title: "AgentCore",
+		title:   "AgentCore",
 		eventOf: agentcoreEvent, expect: map[string]string{"interceptorInputVersion": `"1.0"`},
 		events: []event{{
 			name: "REQUEST", at: chain.PreToolUse, in: in, echo: "mcp.gatewayRequest.body", edited: "params.arguments",

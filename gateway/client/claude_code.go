@@ -10,7 +10,7 @@ func claudeCode() *Client {
 	failed := *in
 	failed.output = "error"
 	return &Client{
-		name: "claude-code", title: "Claude Code",
+		title:   "Claude Code",
 		eventAt: "hook_event_name",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,

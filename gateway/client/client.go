@@ -103,7 +103,7 @@ type event struct {
 	merges bool
 	// shape makes a result of the tool's own shape, false where it cannot. Nil
 	// leaves the result as it is.
-	shape func(tool string, was, now []byte) ([]byte, bool)
+	shape func(r result) ([]byte, bool)
 	// shows says that the client shows the result whatever is answered: a deny
 	// withholds nothing.
 	shows bool
@@ -150,20 +150,54 @@ func (c *Client) event(name string) *event {
 	return &c.events[i]
 }
 
-// All returns every client, in the order of the documentation. The table is
-// made anew for each caller.
-func All() []*Client {
-	return []*Client{
-		claudeCode(), copilot(), qwenCode(), codex(), geminiCLI(), cursor(), opencode(), goose(), cline(), droid(),
-		windsurf(), kiro(), openhands(), agentcore(), litellm(), envoyExtAuthz(),
+// table lists every client, in the order of the documentation.
+func table() []entry {
+	return []entry{
+		{"claude-code", claudeCode},
+		{"copilot", copilot},
+		{"qwen-code", qwenCode},
+		{"codex", codex},
+		{"gemini-cli", geminiCLI},
+		{"cursor", cursor},
+		{"opencode", opencode},
+		{"goose", goose},
+		{"cline", cline},
+		{"droid", droid},
+		{"windsurf", windsurf},
+		{"kiro", kiro},
+		{"openhands", openhands},
+		{"agentcore", agentcore},
+		{"litellm", litellm},
+		{"envoy-ext-authz", envoyExtAuthz},
 	}
+}
+
+// entry is the name of a client and what makes its table.
+type entry struct {
+	name string
+	make func() *Client
+}
+
+func (e entry) client() *Client {
+	c := e.make()
+	c.name = e.name
+	return c
+}
+
+// All returns every client, in the order of the documentation.
+func All() []*Client {
+	var all []*Client
+	for _, e := range table() {
+		all = append(all, e.client())
+	}
+	return all
 }
 
 // Find returns the client of that name.
 func Find(name string) (*Client, bool) {
-	for _, c := range All() {
-		if c.name == name {
-			return c, true
+	for _, e := range table() {
+		if e.name == name {
+			return e.client(), true
 		}
 	}
 	return nil, false

@@ -7,7 +7,7 @@ func cline() *Client {
 	before, after := clineFields("preToolUse"), clineFields("postToolUse")
 	after.output, after.succeeded = "postToolUse.result", "postToolUse.success"
 	return &Client{
-		name: "cline", title: "Cline",
+		title:   "Cline",
 		eventAt: "hookName",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: before,

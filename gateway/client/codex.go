@@ -10,7 +10,7 @@ func codex() *Client {
 		workspace: "cwd", agent: "agent_id|session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input", output: "tool_response",
 	}
 	return &Client{
-		name: "codex", title: "Codex",
+		title:   "Codex",
 		eventAt: "hook_event_name",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,

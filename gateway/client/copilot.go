@@ -14,7 +14,7 @@ func copilot() *Client {
 		workspace: "cwd", agent: "session_id", tool: "tool_name", input: "tool_input", output: "tool_result.text_result_for_llm", parsed: true,
 	}
 	return &Client{
-		name: "copilot", title: "Copilot",
+		title:   "Copilot",
 		eventAt: "hook_event_name|hookName",
 		events: append([]event{
 			copilotPre("preToolUse", camel), copilotPre("PreToolUse", pascal),

@@ -15,7 +15,7 @@ func cursor() *Client {
 	file.input, file.inputOf = "", []string{"file_path"}
 	failed.output = "error_message|error"
 	return &Client{
-		name: "cursor", title: "Cursor",
+		title:   "Cursor",
 		eventAt: "hook_event_name",
 		events: append([]event{{
 			name: "preToolUse", at: chain.PreToolUse, in: in,

@@ -4,7 +4,7 @@
 //
 // A client is a table: one file here says which events it has, where each field
 // of the envelope stands in its JSON, what its tools are called elsewhere, and
-// what each decision becomes. To add one is that file, a line in [All], a
+// what each decision becomes. To add one is that file, a line in table, a
 // folder of fixtures and a row in docs/clients.md.
 //
 // What a caller does:

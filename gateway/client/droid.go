@@ -10,7 +10,7 @@ func droid() *Client {
 		workspace: "cwd", agent: "session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input", output: "tool_response",
 	}
 	return &Client{
-		name: "droid", title: "Droid",
+		title:   "Droid",
 		eventAt: "hook_event_name",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,

@@ -10,7 +10,7 @@ func envoyExtAuthz() *Client {
 	in := &fields{call: "id", tool: "params.name", input: "params.arguments", noInput: true}
 	const denied template = `{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":$reason}}`
 	return &Client{
-		name: "envoy-ext-authz", title: "Envoy", deniedStatus: 403,
+		title: "Envoy", deniedStatus: 403,
 		eventOf: mcpMethod, pathIsNoEvent: true,
 		events: []event{
 			{name: "tools/call", at: chain.PreToolUse, in: in, allow: `{}`, deny: denied},

@@ -11,7 +11,7 @@ func geminiCLI() *Client {
 		mcpServer: "mcp_context.server_name", mcpTool: "mcp_context.tool_name",
 	}
 	return &Client{
-		name: "gemini-cli", title: "Gemini CLI",
+		title:   "Gemini CLI",
 		eventAt: "hook_event_name",
 		events: append([]event{{
 			name: "BeforeTool", at: chain.PreToolUse, in: in, merges: true,

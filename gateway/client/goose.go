@@ -9,7 +9,7 @@ func goose() *Client {
 		workspace: "working_dir", agent: "session_id", call: "tool_call_id", tool: "tool_name", input: "tool_input", output: "tool_output", noInput: true,
 	}
 	return &Client{
-		name: "goose", title: "goose", command: jsonIfDenied,
+		title: "goose", command: jsonIfDenied,
 		eventAt: "event",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,

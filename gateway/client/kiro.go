@@ -10,7 +10,7 @@ func kiro() *Client {
 		workspace: "cwd", tool: "tool_name", input: "tool_input", noInput: true, output: "tool_response", succeeded: "tool_response.success",
 	}
 	return &Client{
-		name: "kiro", title: "Kiro", command: exitCode,
+		title: "Kiro", command: exitCode,
 		eventAt: "hook_event_name",
 		events: append([]event{
 			byExitCode("preToolUse", chain.PreToolUse, "", in),

@@ -17,7 +17,7 @@ func litellm() *Client {
 		}
 	}
 	return &Client{
-		name: "litellm", title: "LiteLLM",
+		title:   "LiteLLM",
 		eventAt: "input_type",
 		events:  []event{way("request", "litellm_request"), way("response", "litellm_response")},
 		refusal: `{"action":"BLOCKED","blocked_reason":$reason}`,

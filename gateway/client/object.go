@@ -45,6 +45,15 @@ func (o object) member(name string) json.RawMessage {
 	return nil
 }
 
+// names is the set of the names of the members.
+func (o object) names() map[string]bool {
+	all := make(map[string]bool, len(o))
+	for _, m := range o {
+		all[m.name] = true
+	}
+	return all
+}
+
 // find returns the value to which a path leads and the member of the body that
 // it is in. A null is nothing.
 func (o object) find(p path) (value json.RawMessage, in string) {

@@ -10,7 +10,7 @@ func opencode() *Client {
 		workspace: "workspace", agent: "agent_id", call: "tool_call_id", tool: "tool_name", input: "input", output: "output", failed: "is_error",
 	}
 	return &Client{
-		name: "opencode", title: "opencode",
+		title:   "opencode",
 		eventAt: "event", expect: map[string]string{"hook_schema": "1"},
 		events: []event{{
 			name: "pre_tool_use", at: chain.PreToolUse, in: in,

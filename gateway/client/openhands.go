@@ -9,7 +9,7 @@ func openhands() *Client {
 		workspace: "working_dir", agent: "session_id", tool: "tool_name", input: "tool_input", noInput: true, output: "tool_response|tool_output",
 	}
 	return &Client{
-		name: "openhands", title: "OpenHands",
+		title:   "OpenHands",
 		eventAt: "event_type",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,

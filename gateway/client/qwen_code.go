@@ -12,7 +12,7 @@ func qwenCode() *Client {
 	failed := *in
 	failed.output = "error"
 	return &Client{
-		name: "qwen-code", title: "Qwen Code",
+		title:   "Qwen Code",
 		eventAt: "hook_event_name",
 		events: append([]event{{
 			name: "PreToolUse", at: chain.PreToolUse, in: in,

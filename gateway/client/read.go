@@ -129,6 +129,7 @@ func reserved() []string {
 // the envelope's, in whatever case, gets a prefix that makes it another, unless
 // the envelope says just that.
 func (c *Client) appendRest(b []byte, o, fields object, used []string) []byte {
+	var taken map[string]bool // made once it is needed
 	for _, m := range o {
 		if _, expected := c.expect[m.name]; expected || slices.Contains(used, m.name) {
 			continue
@@ -137,7 +138,10 @@ func (c *Client) appendRest(b []byte, o, fields object, used []string) []byte {
 			if string(fields.member(m.name)) == string(m.value) {
 				continue
 			}
-			for m.name = "client_" + m.name; o.member(m.name) != nil; {
+			if taken == nil {
+				taken = o.names()
+			}
+			for m.name = "client_" + m.name; taken[m.name]; {
 				m.name = "client_" + m.name
 			}
 		}

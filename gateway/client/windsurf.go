@@ -14,7 +14,7 @@ func windsurf() *Client {
 	mcp.tool, mcp.input, mcp.noInput, mcp.output = "tool_info.mcp_tool_name", "tool_info.mcp_tool_arguments", true, "tool_info.mcp_result|tool_info"
 	mcp.mcpServer, mcp.mcpTool = "tool_info.mcp_server_name", "tool_info.mcp_tool_name"
 	return &Client{
-		name: "windsurf", title: "Windsurf", command: exitCode,
+		title: "Windsurf", command: exitCode,
 		eventAt: "agent_action_name",
 		events: append([]event{
 			byExitCode("pre_run_command", chain.PreToolUse, "run_command", &command),

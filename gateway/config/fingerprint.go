@@ -22,6 +22,10 @@ func (h *Hook) fingerprint() [sha256.Size]byte {
 		d.text("use")
 		h.Use.fingerprint(d)
 	}
+	if h.Canary != nil {
+		d.text("canary")
+		h.Canary.fingerprint(d)
+	}
 	return d.sum()
 }
 

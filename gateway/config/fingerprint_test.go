@@ -94,6 +94,9 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 		`url: "https://h", auth: {oauth2: {token_url: "https://t", client_id: a, client_secret: b, scopes: [s]}}`,
 		`url: "https://h", bind_answers: true`, `url: "https://h", cloudevents: true`, `url: "https://h", unwrap: lambda_invoke`, `url: "https://h", signing: {secret: a}, bind_answers: true`,
 		`url: "https://h", signing: {secret: a}, bind_answers: signed`, `url: "https://h", signing: {secret: a}`, `url: "https://h", signing: {secret: [a, b]}`, `url: "https://h", signing: {secret: [b, a]}`,
+		`use: shell, canary: {request: {tool_name: x, input: 1}, expect: deny}`, `use: shell, canary: {request: {tool_name: x, input: 2}, expect: deny}`,
+		`use: shell, canary: {request: {tool_name: x, input: 1}, expect: deny, every: 2m}`,
+		`use: shell, canary: {request: {tool_name: x, input: 1}, expect: deny, gate_readiness: true}`,
 		`use: shell`, `use: paths`, `use: shell, with: {a: 1}`, `use: shell, with: {a: 1.0}`, `use: shell, with: {a: "1"}`,
 		`use: shell, with: {b: 1}`, `use: shell, with: {a: [1]}`,
 	} {

@@ -52,9 +52,11 @@ type Hook struct {
 	OnFailure    chain.OnFailure
 	Guard        bool
 	Mode         chain.Mode
+	// Canary is nil where there is none.
+	Canary *Canary
 
-	// Fingerprint is the hash of everything its binding is made of: resolved
-	// values and the contents of referenced files. What the chain alone looks
+	// Fingerprint is the hash of everything its binding is made of, resolved
+	// values and the contents of referenced files, and of its canary. What the chain alone looks
 	// at (name, event, tools, conditions, timeout, guard, mode, on_failure) is
 	// not part of it. Of two loads, entries with equal fingerprints can share
 	// one binding.
@@ -104,7 +106,7 @@ func (h *Hook) Mistake(key, message string) Error {
 // entryKeys are the keys that every entry may have.
 func entryKeys() []string {
 	return []string{
-		"name", "command", "url", "use", "event", "tools", "when", "timeout_ms", "on_failure", "guard", "mode",
+		"name", "command", "url", "use", "event", "tools", "when", "timeout_ms", "on_failure", "guard", "mode", "canary",
 	}
 }
 
@@ -155,6 +157,9 @@ func (r *reading) hook(v value) *Hook {
 	}
 	r.applying(h, o)
 	r.policy(h, o)
+	if v, ok := o["canary"]; ok {
+		r.canary(h, v)
+	}
 	if len(r.errors) == before {
 		h.Fingerprint = h.fingerprint()
 	}

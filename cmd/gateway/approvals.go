@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/approval"
+)
+
+const approvalsUsage = `usage: gateway approvals [list] [flags]
+       gateway approvals allow ID [--input JSON|@FILE|-] [--message TEXT] [flags]
+       gateway approvals deny ID [--message TEXT] [flags]
+
+`
+
+// maxApprovals is the longest answer of a gateway that is read, in bytes.
+const maxApprovals = 256 << 20
+
+// approvalsCommand is what the arguments of gateway approvals say.
+type approvalsCommand struct {
+	verb, id              string
+	base, tokenFile       string
+	message, input, state string
+	timeout               time.Duration
+	program               *program
+	gaveInput             bool
+}
+
+// approvals lists what waits for a person, or answers it.
+func (p *program) approvals(ctx context.Context, args []string) int {
+	c := &approvalsCommand{program: p, verb: "list"}
+	if err := c.parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return exitOK
+		}
+		p.complain("gateway approvals: %v\n", err)
+		return exitUsage
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	run := c.answer
+	if c.verb == "list" {
+		run = c.list
+	}
+	if err := run(ctx); err != nil {
+		p.complain("gateway approvals: %s\n", approval.ShownText(err.Error()))
+		return exitFailed
+	}
+	return exitOK
+}
+
+// parse reads the arguments; flags may stand before and behind the id.
+func (c *approvalsCommand) parse(args []string) error {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		c.verb, args = args[0], args[1:]
+	}
+	f := flag.NewFlagSet("gateway approvals", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // what is wrong is said once, by who called
+	f.StringVar(&c.base, "url", "", "the gateway; without it the one of HOOKGATE_ADDR on this machine")
+	f.StringVar(&c.tokenFile, "token-file", "", "file with the bearer token to call with")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "how long to wait for the gateway")
+	switch c.verb {
+	case "list":
+		f.StringVar(&c.state, "state", "pending", "pending, allowed, denied, expired, withdrawn or any")
+	case "allow":
+		f.StringVar(&c.input, "input", "", "the input to run instead: a JSON object, @FILE, or - for stdin")
+		f.StringVar(&c.message, "message", "", "why")
+	case "deny":
+		f.StringVar(&c.message, "message", "", "why: the model is told")
+	default:
+		return fmt.Errorf("%q is not one of list, allow, deny", c.verb)
+	}
+	var rest []string
+	for {
+		if err := f.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				c.program.complain("%s", approvalsUsage)
+				f.SetOutput(c.program.stderr)
+				f.PrintDefaults()
+			}
+			return err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
+	}
+	f.Visit(func(one *flag.Flag) { c.gaveInput = c.gaveInput || one.Name == "input" })
+	switch {
+	case c.verb == "list" && len(rest) > 0:
+		return fmt.Errorf("list takes no arguments, got %q", rest[0])
+	case c.verb != "list" && len(rest) != 1:
+		return fmt.Errorf("%s takes the id of one approval: gateway approvals list shows them", c.verb)
+	case c.verb != "list":
+		c.id = rest[0]
+	}
+	if c.timeout <= 0 {
+		return fmt.Errorf("--timeout is %v: give a positive time", c.timeout)
+	}
+	return c.address()
+}
+
+// address settles which gateway is meant.
+func (c *approvalsCommand) address() error {
+	if c.base == "" {
+		s, err := c.program.readSettings()
+		if err != nil {
+			return err
+		}
+		scheme := "http"
+		if s.TLSCertFile != "" {
+			scheme = "https"
+		}
+		c.base = scheme + "://" + reachable(s.Addr)
+	}
+	u, err := url.Parse(c.base)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return errors.New("--url is not the address of a gateway, like http://127.0.0.1:8080")
+	}
+	c.base = strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/")
+	return nil
+}
+
+// shownApproval is an approval as a gateway shows it.
+type shownApproval struct {
+	ID           string          `json:"id"`
+	State        string          `json:"state"`
+	Chain        string          `json:"chain"`
+	AskedBy      string          `json:"asked_by"`
+	Event        string          `json:"event"`
+	Workspace    string          `json:"workspace"`
+	AgentID      string          `json:"agent_id"`
+	ToolName     string          `json:"tool_name"`
+	Input        json.RawMessage `json:"input"`
+	Output       json.RawMessage `json:"output"`
+	ExpiresAt    time.Time       `json:"expires_at"`
+	SettledAt    time.Time       `json:"settled_at"`
+	SettledBy    string          `json:"settled_by"`
+	Message      string          `json:"message"`
+	UpdatedInput json.RawMessage `json:"updated_input"`
+}
+
+// list prints the approvals of a state.
+func (c *approvalsCommand) list(ctx context.Context) error {
+	body, err := c.call(ctx, http.MethodGet, "/v1/approvals?state="+url.QueryEscape(c.state), nil)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Approvals []shownApproval `json:"approvals"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("the gateway answered something else than a list: %w", err)
+	}
+	var text strings.Builder
+	for i := range answer.Approvals {
+		answer.Approvals[i].print(&text, time.Now())
+	}
+	if len(answer.Approvals) == 0 {
+		fmt.Fprintf(&text, "nothing is %s\n", c.state)
+		if c.state == "any" {
+			text.Reset()
+			text.WriteString("there are none\n")
+		}
+	}
+	if !c.program.say("%s", text.String()) {
+		return errors.New("it was not printed whole")
+	}
+	return nil
+}
+
+// print prints an approval. Everything in it but its times came from somebody
+// else, so nothing of it may act on the terminal.
+func (a *shownApproval) print(to io.Writer, now time.Time) {
+	line := func(format string, args ...string) {
+		shown := make([]any, len(args))
+		for i, arg := range args {
+			shown[i] = approval.ShownText(arg)
+		}
+		_, _ = fmt.Fprintf(to, format+"\n", shown...) // a strings.Builder takes everything
+	}
+	value := func(name string, v json.RawMessage) {
+		if len(v) > 0 {
+			_, _ = fmt.Fprintf(to, "  %s: %s\n", name, strings.ReplaceAll(approval.Shown(v), "\n", "\n  "))
+		}
+	}
+	line("%s  %s", a.ID, a.standing(now))
+	line("  %s of agent %s in %s", a.ToolName, a.AgentID, a.Workspace)
+	line("  asked by %s of chain %s at %s", a.AskedBy, a.Chain, a.Event)
+	value("input", a.Input)
+	value("output", a.Output)
+	value("runs instead", a.UpdatedInput)
+	if a.Message != "" {
+		line("  message: %s", a.Message)
+	}
+	line("")
+}
+
+// standing says where the approval stands.
+func (a *shownApproval) standing(now time.Time) string {
+	switch {
+	case a.State == approval.Pending.String():
+		return "waits, for " + max(a.ExpiresAt.Sub(now), 0).Round(time.Second).String() + " more"
+	case a.SettledBy == "":
+		return a.State + " at " + a.SettledAt.Format(time.RFC3339)
+	}
+	return a.State + " by " + a.SettledBy + " at " + a.SettledAt.Format(time.RFC3339)
+}
+
+// answer answers an approval.
+func (c *approvalsCommand) answer(ctx context.Context) error {
+	body := chain.AppendString([]byte(`{"behavior":`), c.verb)
+	if c.message != "" {
+		body = chain.AppendString(append(body, `,"message":`...), c.message)
+	}
+	if c.gaveInput {
+		input, err := c.readInput()
+		if err != nil {
+			return err
+		}
+		body = append(append(body, `,"updated_input":`...), input...)
+	}
+	text, err := c.call(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(c.id), append(body, '}'))
+	if err != nil {
+		return err
+	}
+	var now shownApproval
+	if err := json.Unmarshal(text, &now); err != nil || now.ID != c.id {
+		return errors.New("the gateway answered something else than the approval: look whether it was taken")
+	}
+	if !c.program.say("%s  %s\n", approval.ShownText(now.ID), approval.ShownText(now.standing(time.Now()))) {
+		return errors.New("it was not printed whole")
+	}
+	return nil
+}
+
+// readInput reads the input to run instead, which has to be one JSON value to
+// stand in the answer.
+func (c *approvalsCommand) readInput() ([]byte, error) {
+	input := []byte(c.input)
+	var err error
+	switch {
+	case c.input == "-":
+		input, err = io.ReadAll(io.LimitReader(c.program.stdin, approval.MaxCall+1))
+	case strings.HasPrefix(c.input, "@"):
+		input, err = os.ReadFile(c.input[1:])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--input cannot be read: %w", err)
+	}
+	if err := chain.CheckValue(input); err != nil {
+		return nil, fmt.Errorf("--input is not JSON: %w", err)
+	}
+	return bytes.TrimSpace(input), nil
+}
+
+// call asks the gateway. An answer other than 200 is an error in the gateway's
+// own words.
+func (c *approvalsCommand) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.tokenFile != "" {
+		token, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file cannot be read: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the gateway cannot be reached: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }() // nothing was written to it
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxApprovals))
+	if err != nil {
+		return nil, fmt.Errorf("the gateway's answer was cut: %w", err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return text, nil
+	}
+	var problem struct {
+		Detail string `json:"detail"`
+	}
+	if err := json.Unmarshal(text, &problem); err != nil || problem.Detail == "" {
+		return nil, fmt.Errorf("the gateway answered with status %d", resp.StatusCode)
+	}
+	return nil, errors.New(problem.Detail)
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+const (
+	leastEvery, longestEvery = time.Second, 24 * time.Hour
+	defaultEvery             = time.Minute
+)
+
+// Canary is a call that a hook has to deny. It is put to the hook again and
+// again, to show that it still does.
+type Canary struct {
+	Request *chain.Request
+	// Every is how often it is put, about. Default a minute.
+	Every time.Duration
+	// GatesReadiness has the gateway be ready only while the hook denies it.
+	GatesReadiness bool
+}
+
+// canary reads the call that the hook has to deny. Everything else of the entry
+// is known.
+func (r *reading) canary(h *Hook, v value) {
+	o, ok := r.object(v, "request", "expect", "every", "gate_readiness")
+	if !ok {
+		return
+	}
+	h.Canary = &Canary{Every: defaultEvery}
+	if request, ok := o["request"]; ok {
+		h.Canary.Request = r.canaryRequest(h, request)
+	} else {
+		r.fail(v, "request is missing: it is the call that has to be denied")
+	}
+	if expect, ok := o["expect"]; ok {
+		r.word(expect, chain.Deny.String())
+	} else {
+		r.fail(v, "expect is missing: write expect: deny")
+	}
+	if v, ok := o["every"]; ok {
+		h.Canary.Every = r.duration(v, leastEvery, longestEvery)
+	}
+	if v, ok := o["gate_readiness"]; ok {
+		h.Canary.GatesReadiness, _ = r.boolean(v)
+	}
+}
+
+// canaryRequest reads a request of which only what matters to the hook has to
+// be there.
+func (r *reading) canaryRequest(h *Hook, v value) *chain.Request {
+	if v.kind != mapping {
+		r.want(v, "a mapping of the fields of a request")
+		return nil
+	}
+	raw, ok := r.json(v)
+	if !ok {
+		return nil
+	}
+	text := append([]byte("{"), defaultFields(h, v)...)
+	if len(v.members) == 0 {
+		text = bytes.TrimSuffix(text, []byte(","))
+	}
+	request, err := chain.ParseRequest(append(text, bytes.TrimPrefix(raw, []byte("{"))...))
+	switch {
+	case err != nil:
+		r.fail(v, "is not a request: %s", strings.Map(shownRune, err.Error()))
+	case request.Event() != h.Event:
+		r.fail(v, "is of %s, and the hook is asked at %s", request.Event(), h.Event)
+	case !h.covers(request.ToolName()):
+		r.fail(v, "is about tool %s, about which the hook is not asked: see its tools", quote(request.ToolName()))
+	case h.When != nil && !h.When(request):
+		r.fail(v, "is no call about which the hook is asked: see its when")
+	default:
+		return request
+	}
+	return nil
+}
+
+// shownRune is a character as a message may have it.
+func shownRune(c rune) rune {
+	if strconv.IsPrint(c) {
+		return c
+	}
+	return '\uFFFD'
+}
+
+// defaultFields are those of a request that are not given, each with a comma
+// behind it.
+func defaultFields(h *Hook, v value) []byte {
+	fields := []struct{ name, value string }{
+		{"hook_schema", "1"},
+		{"event", strconv.Quote(h.Event.String())},
+		{"workspace", `""`},
+		{"agent_id", `"hookgate"`},
+		{"tool_call_id", `""`},
+	}
+	if h.Event == chain.PostToolUse {
+		fields = append(fields, struct{ name, value string }{"is_error", "false"})
+	}
+	var text []byte
+	for _, f := range fields {
+		if v.member(f.name) == nil {
+			text = append(text, strconv.Quote(f.name)+":"+f.value+","...)
+		}
+	}
+	return text
+}
+
+// duration reads a time as Go writes it.
+func (r *reading) duration(v value, least, longest time.Duration) time.Duration {
+	s, ok := r.literal(v)
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		r.fail(v, `want a time like "30s" or "5m", not %s`, quote(s))
+	case d < least || d > longest:
+		r.fail(v, "%s is not between %v and %v", s, least, longest)
+	}
+	return d
+}
+
+func (c *Canary) fingerprint(d digest) {
+	d.bytes(c.Request.JSON())
+	d.number(int(c.Every))
+	d.flag(c.GatesReadiness)
+}
