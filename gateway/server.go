@@ -65,6 +65,11 @@ func routes() []metrics.Route {
 		{Pattern: routeTurns, Codes: deciding},
 		{Pattern: routeApprovals, Codes: append([]int{400}, reading...)},
 		{Pattern: routeApproval, Codes: append([]int{409}, deciding...)},
+		{Pattern: routePage, Codes: reading},
+		{Pattern: routePageEvents, Codes: reading},
+		{Pattern: routePageAnswer, Codes: append([]int{303, 409}, slices.DeleteFunc(slices.Clone(deciding), func(code int) bool { return code == http.StatusOK })...)},
+		{Pattern: routePageStyle, Codes: public},
+		{Pattern: routePageScript, Codes: public},
 		{Pattern: routeHooks, Codes: reading},
 		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
 		{Pattern: routeOpenAPI, Codes: public},
@@ -80,6 +85,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	root := chi.NewRouter()
 	root.Use(g.answered, g.admitted)
 	root.Get(routeOpenAPI, serveOpenAPI) // which says nothing of this gateway
+	newPages(g).register(root)
 	r := root.With(g.permitted)
 	r.Post(routeDecide, g.decideOperator)
 	r.Post(routeDecideChain, g.decideChain)
