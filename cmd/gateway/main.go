@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/hookgate/hookgate/cmd/internal/ask"
 )
 
 // version is set by the linker where a release is built.
@@ -61,11 +63,19 @@ type subcommand struct {
 	run           func(context.Context, []string) int
 }
 
+// ask puts what stands on stdin to a gateway and prints its answer.
+func (p *program) ask(ctx context.Context, args []string) int {
+	asks := &ask.Program{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Version: p.version.version}
+	return asks.Run(ctx, args)
+}
+
 func (p *program) subcommands() []subcommand {
 	return []subcommand{
 		{"serve", "run the gateway (what no command means)", p.serve},
 		{"check", "validate hooks files and say how long their chains can take", p.check},
-		{"ask", "put the envelope on stdin to a gateway and print its answer", p.ask},
+		{"ask", "put the envelope, or an agent's own hook, on stdin to a gateway and print its answer", p.ask},
+		{"init", "print or write the settings with which an agent asks a gateway", p.initClient},
+		{"doctor", "say what would let calls of an agent run unasked", p.doctor},
 		{"approvals", "list what waits for a person, and answer it", p.approvals},
 		{"env", "list the environment variables with their defaults", p.listEnv},
 		{"health", "ask the gateway on this machine whether it is ready", p.health},

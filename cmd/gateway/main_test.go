@@ -19,7 +19,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// runsProgram has the test binary be the program.
+const runsProgram = "HOOKGATE_TEST_RUNS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runsProgram) != "" {
+		os.Exit(run(os.Args[1:]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const preText = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"agent-1","tool_call_id":"call-1","tool_name":"shell","input":{"command":"git push --force"}}`
 
@@ -101,7 +109,7 @@ func TestAskPrintsNoAllowThatItWasNotGiven(t *testing.T) {
 		"a wrong event":         {says(`{"decision":"replace","output":1}`), preText, nil, "cannot be answered at pre_tool_use"},
 		"a modify of no object": {says(`{"decision":"modify","input":[]}`), preText, nil, "not a JSON object"},
 		"hanging":               {hangs, preText, []string{"--timeout", "50ms"}, "the gateway timed out after"},
-		"an empty stdin":        {says(`{"decision":"allow"}`), "", nil, "stdin is not a hook request: no JSON value"},
+		"an empty stdin":        {says(`{"decision":"allow"}`), "", nil, "stdin is empty"},
 		"a malformed stdin":     {says(`{"decision":"allow"}`), "{", nil, "stdin is not a hook request"},
 		"a stray argument":      {says(`{"decision":"allow"}`), preText, []string{"x"}, `"x" is none it knows`},
 		"an unknown flag":       {says(`{"decision":"allow"}`), preText, []string{"--nope"}, "arguments are wrong"},

@@ -54,11 +54,27 @@ func rollout() sheet {
 					queries: []query{{expr: "min by (instance) (" + successful + ")", legend: "{{instance}}"}},
 				},
 			}},
-			{title: "Certificates", panels: []panel{
+			{title: "Certificates and approvals", panels: []panel{
 				{
-					kind: lines, title: "Time left of the listener's certificate", unit: seconds, width: 24,
+					kind: lines, title: "Time left of the listener's certificate", unit: seconds, width: 6,
 					does:    "When it is over, callers refuse to connect, and most agents then let tools run. Renew it two weeks before; a renewed file is taken up by itself.",
 					queries: []query{{expr: "hookgate_tls_certificate_expiry_timestamp_seconds{" + ofJob + "} - time()", legend: "{{instance}}"}},
+				},
+				{
+					kind: lines, title: "Calls that wait for a person", unit: count, width: 6,
+					does:    "Each of them holds an agent. Rising: nobody looks at /ui/approvals.",
+					queries: []query{{expr: "sum(hookgate_approvals_pending{" + ofJob + "})", legend: "waiting"}},
+				},
+				{
+					kind: timeline, title: "Store of approvals, by replica", unit: count, width: 6,
+					does:    "While it cannot be reached, whatever needs an approval is denied. The log says why.",
+					words:   map[string]word{"0": {"not reached", "red"}, "1": {"good", "green"}},
+					queries: []query{{expr: "min by (instance) (hookgate_approvals_store_up{" + ofJob + "})", legend: "{{instance}}"}},
+				},
+				{
+					kind: lines, title: "What became of approvals", unit: perSecond, width: 6,
+					does:    "expired: nobody answered in time, which denies. withdrawn: the agent gave up first. failed: they could not be asked; the log says why.",
+					queries: []query{{expr: summed("outcome", "hookgate_approvals_total", ofJob), legend: "{{outcome}}"}},
 				},
 			}},
 			{title: "Saturation", panels: []panel{

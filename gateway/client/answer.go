@@ -134,7 +134,11 @@ func (c *Call) replace(o chain.Outcome) Answer {
 	if c.event.replace == "" {
 		return c.degrade(chain.Replace, o.Reason, "show another result at this event")
 	}
-	shaped, ok := c.shape(o.Output)
+	isError := c.request.IsError()
+	if o.IsError != nil {
+		isError = *o.IsError
+	}
+	shaped, ok := c.shape(o.Output, isError)
 	if !ok {
 		return c.degrade(chain.Replace, o.Reason, "show this result of this tool")
 	}
@@ -143,11 +147,11 @@ func (c *Call) replace(o chain.Outcome) Answer {
 }
 
 // shape is a result as the tool's own look.
-func (c *Call) shape(result json.RawMessage) (json.RawMessage, bool) {
+func (c *Call) shape(now json.RawMessage, isError bool) (json.RawMessage, bool) {
 	if c.event.shape == nil {
-		return result, true
+		return now, true
 	}
-	return c.event.shape(c.request.ToolName(), c.request.Output(), result)
+	return c.event.shape(result{tool: c.request.ToolName(), was: c.request.Output(), now: now, isError: isError})
 }
 
 // degrade denies what the client cannot be told (D1).
@@ -174,7 +178,7 @@ func (c *Call) deny(reason string) Answer {
 	if e.shape == nil || !strings.Contains(string(e.deny), "$output") {
 		return c.client.deny(e, e.deny, reason, text, c.body)
 	}
-	if placeholder, ok := c.shape(text); ok {
+	if placeholder, ok := c.shape(text, true); ok {
 		return c.client.deny(e, e.deny, reason, placeholder, c.body)
 	}
 	return c.client.deny(e, e.stop, reason, text, c.body)

@@ -103,7 +103,7 @@ type event struct {
 	merges bool
 	// shape makes a result of the tool's own shape, false where it cannot. Nil
 	// leaves the result as it is.
-	shape func(tool string, was, now []byte) ([]byte, bool)
+	shape func(r result) ([]byte, bool)
 	// shows says that the client shows the result whatever is answered: a deny
 	// withholds nothing.
 	shows bool

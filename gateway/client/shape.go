@@ -4,19 +4,27 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
+// result is a result of a tool that is shown in place of another.
+type result struct {
+	tool     string
+	was, now json.RawMessage
+	isError  bool
+}
+
 // claudeShape makes a result that Claude Code shows in place of another: it
 // ignores one that has not the shape of the tool's own and shows the original.
-func claudeShape(tool string, was, now []byte) ([]byte, bool) {
+func claudeShape(r result) ([]byte, bool) {
 	switch {
-	case strings.HasPrefix(tool, "mcp__"):
-		return now, true
-	case sameShape(was, now):
-		return now, true
-	case tool == "Bash":
-		filled := append([]byte(`{"stdout":`), asText(now)...)
+	case strings.HasPrefix(r.tool, "mcp__"):
+		return r.now, true
+	case sameShape(r.was, r.now):
+		return r.now, true
+	case r.tool == "Bash":
+		filled := append([]byte(`{"stdout":`), asText(r.now)...)
 		return append(filled, `,"stderr":"","interrupted":false,"isImage":false}`...), true
 	}
 	return nil, false
@@ -24,35 +32,39 @@ func claudeShape(tool string, was, now []byte) ([]byte, bool) {
 
 // cursorShape makes a result that Cursor shows in place of another: it does so
 // for tools of MCP servers, and for those with a text.
-func cursorShape(tool string, _, now []byte) ([]byte, bool) {
-	return asText(now), strings.HasPrefix(tool, "MCP:")
+func cursorShape(r result) ([]byte, bool) {
+	return asText(r.now), strings.HasPrefix(r.tool, "MCP:")
 }
 
 // opencodeShape makes a result as opencode's plugins are given it.
-func opencodeShape(_ string, was, now []byte) ([]byte, bool) {
-	if sameShape(was, now) {
-		return now, true
+func opencodeShape(r result) ([]byte, bool) {
+	if sameShape(r.was, r.now) {
+		return r.now, true
 	}
 	title := json.RawMessage(`""`)
-	if o, err := readObject(was); err == nil && text(o.member("title")) != "" {
+	if o, err := readObject(r.was); err == nil && text(o.member("title")) != "" {
 		title = o.member("title")
 	}
 	filled := append([]byte(`{"title":`), title...)
-	filled = append(append(filled, `,"output":`...), asText(now)...)
+	filled = append(append(filled, `,"output":`...), asText(r.now)...)
 	return append(filled, `,"metadata":{}}`...), true
 }
 
 // mcpShape makes the result of a tool of an MCP server.
-func mcpShape(_ string, _, now []byte) ([]byte, bool) {
-	if o, err := readObject(now); err == nil && list(o.member("content")) != nil {
-		return now, true
+func mcpShape(r result) ([]byte, bool) {
+	claim := strconv.AppendBool(nil, r.isError)
+	if o, err := readObject(r.now); err == nil && list(o.member("content")) != nil {
+		if is := o.member("isError"); string(is) == string(claim) || is == nil && !r.isError {
+			return r.now, true
+		}
+		return with(r.now, "isError", claim), true
 	}
-	filled := append([]byte(`{"content":[{"type":"text","text":`), asText(now)...)
-	return append(filled, `}]}`...), true
+	filled := append([]byte(`{"content":[{"type":"text","text":`), asText(r.now)...)
+	return append(append(append(filled, `}],"isError":`...), claim...), '}'), true
 }
 
 // sameShaped takes a result that has the shape of the one it replaces.
-func sameShaped(_ string, was, now []byte) ([]byte, bool) { return now, sameShape(was, now) }
+func sameShaped(r result) ([]byte, bool) { return r.now, sameShape(r.was, r.now) }
 
 // sameShape reports whether a value can stand in for another: of the same kind,
 // with every member that the other has, and as many elements. What tells kinds

@@ -60,6 +60,24 @@ func TestEveryFixtureHasAGoldenFileAndEveryGoldenFileAFixture(t *testing.T) {
 	}
 }
 
+func TestEveryEventThatIsAboutACallHasAFixture(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range fixtures(t) {
+		call, err := f.client.Read(f.event, f.body)
+		if err != nil {
+			t.Fatalf("%s: %v", f.file, err)
+		}
+		seen[f.client.Name()+" "+call.event.name] = true
+	}
+	for _, c := range All() {
+		for _, name := range c.Events() {
+			if !seen[c.Name()+" "+name] {
+				t.Errorf("%s has no fixture of %s", c.Name(), name)
+			}
+		}
+	}
+}
+
 // answered are the places of a template, each with a JSON value.
 func answered() values {
 	return values{
@@ -113,7 +131,7 @@ func TestD1_EveryTableIsWhole(t *testing.T) {
 
 // alwaysShapes reports whether the event can make a result of any text.
 func alwaysShapes(e *event) bool {
-	_, ok := e.shape("x", []byte(`{}`), []byte(`"text"`))
+	_, ok := e.shape(result{tool: "x", was: []byte(`{}`), now: []byte(`"text"`)})
 	return ok
 }
 

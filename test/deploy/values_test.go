@@ -30,6 +30,7 @@ func TestK7_ValuesThatMakeNoSenseAreRefused(t *testing.T) {
 		"callers: {file: ''}":                       "callers: give a file",
 		"callers: {file: '', existingSecrte: mine}": "existingSecrte",
 		"settings: {ADDR: 0.0.0.0:80}":              "invalid propertyName 'ADDR'",
+		"settings: {MAX_IN_FLIGHT: 1.5}":            "/settings/MAX_IN_FLIGHT",
 		"settings: {log_level: warn}":               "invalid propertyName 'log_level'",
 		"secrets: [a, a]":                           "/secrets",
 		"service: {port: 70000}":                    "/service/port",

@@ -65,6 +65,7 @@ func calls(turn int) []call {
 		decide(`{"hook_schema":1`), // cut
 		{method: http.MethodPost, path: "/v1/chains/unknown/decide", body: before("shell", `{}`)},
 		decide(before("untrusted_tool", `{}`)),
+		decide(before("ask_tool", `{}`)),
 		{method: http.MethodPost, path: "/v1/decide", body: before("shell", `{}`), token: "nobody's"},
 		{method: http.MethodPost, path: "/v1/clients/claude-code", body: `{"session_id":"s","hook_event_name":"PreToolUse","cwd":"/repo","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`},
 		{method: http.MethodPost, path: "/v1/clients/claude-code", body: `{"hook_event_name":"NoSuchEvent"}`},

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/gateway/setup"
+)
+
+// mustDeny is what a chain has to deny for the doctor to be content. It is
+// asked about and never run.
+const mustDeny = "rm -rf --no-preserve-root /"
+
+// doctor says what would fail open in the settings of one client, or of all
+// that are set up.
+func (p *program) doctor(ctx context.Context, args []string) int {
+	s := p.setUpFlags("doctor", "[CLIENT] [flags]")
+	canary := s.flags.String("canary", mustDeny, "a shell `command` that your chain denies; it is asked about and never run")
+	if code, done := s.parse(p, args); done {
+		return code
+	}
+	names := []string{s.Client}
+	if s.Client == "" {
+		names = setup.Names()
+	}
+	code, looked := exitOK, 0
+	for _, name := range names {
+		o := s.Options
+		o.Client = name
+		d, err := setup.Diagnose(o)
+		switch {
+		case s.Client == "" && (err != nil || !d.There):
+			continue // it is not used here, or only its user knows where it is
+		case err != nil:
+			p.complain("gateway doctor: %v\n", err)
+			return exitFailed
+		}
+		looked++
+		for _, path := range d.Paths {
+			d.Findings = append(d.Findings, p.try(ctx, name, path, *canary)...)
+		}
+		if code = max(code, p.report(d)); ctx.Err() != nil {
+			return exitFailed
+		}
+	}
+	if looked == 0 {
+		p.complain("gateway doctor: no client asks a gateway: gateway init CLIENT --write sets one up\n")
+		return exitFailed
+	}
+	return code
+}
+
+// report prints a diagnosis, the worst first.
+func (p *program) report(d *setup.Diagnosis) int {
+	if !p.say("%s (%s)\n", d.Title, d.File) {
+		return exitFailed
+	}
+	for _, severity := range []setup.Severity{setup.Open, setup.Broken, setup.Remark, setup.Good} {
+		for _, f := range d.Findings {
+			if f.Severity == severity && !p.say("  %-11s %s\n", f.Severity.String()+":", f.Text) {
+				return exitFailed
+			}
+		}
+	}
+	if d.Healthy() {
+		return exitOK
+	}
+	return exitFailed
+}
+
+// try asks about the canary as the client would, and then with nobody there to
+// answer.
+func (p *program) try(ctx context.Context, client string, path setup.Path, canary string) []setup.Finding {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "/"
+	}
+	question, err := setup.Question(client, path.Event, canary, dir)
+	if err != nil {
+		return []setup.Finding{{Severity: setup.Broken, Text: err.Error()}}
+	}
+	if question == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, path.Patience)
+	defer cancel()
+	if path.URL != "" {
+		return []setup.Finding{p.tryURL(ctx, client, path, question, canary)}
+	}
+	return []setup.Finding{p.tryCommand(ctx, client, path, question, canary), p.tryAlone(ctx, client, path, question)}
+}
+
+// tryCommand runs what the client runs. A deny may be that of a gateway that is
+// not there, so that is found out first.
+func (p *program) tryCommand(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
+	if _, err := post(ctx, path.Route, question); err != nil {
+		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked, so every call is denied: %v", path.Event, err)}
+	}
+	said := p.shell(ctx, path.Command, question)
+	if said.err != nil {
+		return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: the hook could not be run: %v", path.Event, said.err)}
+	}
+	return verdict(path.Event, canary, setup.Denies(client, said.exit, said.stdout, said.stderr))
+}
+
+// tryAlone runs what the client runs with an address where nobody is.
+func (p *program) tryAlone(ctx context.Context, client string, path setup.Path, question []byte) setup.Finding {
+	said := p.shell(ctx, path.Alone, question)
+	if said.err != nil || !setup.Denies(client, said.exit, said.stdout, said.stderr) {
+		return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: without a gateway the hook exits with %d, which lets the call run", path.Event, said.exit)}
+	}
+	return setup.Finding{Severity: setup.Good, Text: path.Event + ": without a gateway the hook denies"}
+}
+
+func (p *program) tryURL(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
+	body, err := post(ctx, path.URL, question)
+	if err != nil {
+		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked: %v", path.Event, err)}
+	}
+	return verdict(path.Event, canary, setup.Denies(client, 0, body, nil))
+}
+
+// verdict says whether the canary was denied.
+func verdict(event, canary string, denied bool) setup.Finding {
+	if denied {
+		return setup.Finding{Severity: setup.Good, Text: fmt.Sprintf("%s: %q is denied", event, canary)}
+	}
+	return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: %q is not denied: either the chain lets it run, or the answer is not this client's. If your chain is not meant to deny it, name a command that it is with --canary", event, canary)}
+}
+
+// ranLine is what became of a line that a shell ran.
+type ranLine struct {
+	exit           int
+	stdout, stderr []byte
+	err            error
+}
+
+// shell runs a line as clients run their hooks, with the environment of this
+// program.
+func (p *program) shell(ctx context.Context, line string, stdin []byte) ranLine {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
+	var stdout, stderr bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.environ, bytes.NewReader(stdin), &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && exited.Exited() {
+		err = nil
+	}
+	return ranLine{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes(), err}
+}
+
+// post sends a question, and returns what was answered with status 200.
+func post(ctx context.Context, address string, question []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // nothing was written to it
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answered %s: %.300s", address, resp.Status, strings.TrimSpace(string(body)))
+	}
+	return body, nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/gateway/setup"
+)
+
+// setUp is what init and doctor are told about a client's settings.
+type setUp struct {
+	flags *flag.FlagSet
+	setup.Options
+}
+
+// setUpFlags names the flags that init and doctor share.
+func (p *program) setUpFlags(command, about string) *setUp {
+	s := &setUp{flags: flag.NewFlagSet("gateway "+command, flag.ContinueOnError)}
+	s.flags.SetOutput(p.stderr)
+	s.flags.StringVar(&s.File, "file", "", "the `file` of settings, where it is not the user's own")
+	s.flags.Usage = func() {
+		p.complain("usage: gateway %s %s\n\nclients: %s\n\n", command, about, strings.Join(setup.Names(), ", "))
+		s.flags.PrintDefaults()
+	}
+	s.Home.Getenv = func(name string) string { value, _ := p.lookupEnv(name); return value }
+	return s
+}
+
+// parse reads flags before and behind the client's name. It says what to exit
+// with where that was all.
+func (s *setUp) parse(p *program, args []string) (code int, done bool) {
+	for first := true; ; first = false {
+		if err := s.flags.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return exitOK, true
+			}
+			return exitUsage, true
+		}
+		if s.flags.NArg() == 0 {
+			break
+		}
+		if !first {
+			p.complain("%s: there is a client named already, so %q is one too many\n", s.flags.Name(), s.flags.Arg(0))
+			return exitUsage, true
+		}
+		s.Client, args = s.flags.Arg(0), s.flags.Args()[1:]
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		p.complain("%s: the settings of a client are below the home directory, and %v\n", s.flags.Name(), err)
+		return exitFailed, true
+	}
+	s.Home.Dir = home
+	return exitOK, false
+}
+
+// initClient prints the settings with which a client asks a gateway, or merges
+// them into those it has.
+func (p *program) initClient(_ context.Context, args []string) int {
+	s := p.setUpFlags("init", "CLIENT [flags]")
+	s.flags.StringVar(&s.URL, "url", "", "the `address` of the gateway, or of a chain: http://127.0.0.1:8080/v1/chains/NAME (default: that of HOOKGATE_ADDR)")
+	s.flags.DurationVar(&s.Patience, "timeout", 25*time.Second, "how long a hook waits for the gateway; the client waits 10s longer")
+	s.flags.StringVar(&s.Program, "program", "", "the `path` of this program, as the settings name it (default: where it is)")
+	command := s.flags.Bool("command", false, "have the client run gateway ask, also where it can post by itself")
+	post := s.flags.Bool("http", false, "have the client post by itself, also where that fails open")
+	write := s.flags.Bool("write", false, "merge into the client's settings; the old file is kept beside the new one")
+	if code, done := s.parse(p, args); done {
+		return code
+	}
+	if s.Client == "" || *command && *post {
+		p.complain("gateway init: name one client, and at most one of --command and --http\n")
+		s.flags.Usage()
+		return exitUsage
+	}
+	plan, err := p.plan(s, *command, *post, *write)
+	if err != nil {
+		p.complain("gateway init: %v\n", err)
+		return exitFailed
+	}
+	if *write {
+		return p.writePlan(plan)
+	}
+	return p.printPlan(plan)
+}
+
+// plan makes the plan that init carries out or prints.
+func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error) {
+	s.Transport = nil
+	for transport, wanted := range map[setup.Transport]bool{setup.Command: command, setup.HTTP: post} {
+		if wanted {
+			s.Transport = &transport
+		}
+	}
+	if s.URL == "" {
+		settings, err := p.readSettings()
+		if err != nil {
+			return nil, err
+		}
+		s.URL = "http://" + reachable(settings.Addr)
+	}
+	if s.Program == "" {
+		here, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("where this program is cannot be found out: %w (--program says it)", err)
+		}
+		if write && strings.Contains(here, string(filepath.Separator)+"go-build") {
+			return nil, fmt.Errorf("this program is %s, which go run takes away again: go install ./cmd/gateway and run that, or name it with --program", here)
+		}
+		s.Program = here
+		if quick := filepath.Join(filepath.Dir(here), "gateway-ask"); isProgram(quick) {
+			s.Program = quick // the same without a gateway in it
+		}
+	}
+	s.Fresh = !write
+	return setup.New(s.Options)
+}
+
+// printPlan prints what belongs into the client's files, and says the rest to
+// stderr.
+func (p *program) printPlan(plan *setup.Plan) int {
+	for _, f := range plan.Files {
+		if len(plan.Files) > 1 && !p.say("# %s\n", f.Path) {
+			return exitFailed
+		}
+		if !p.say("%s", endLine(f.After)) {
+			return exitFailed
+		}
+		p.complain("This belongs into %s; --write merges it into what is there.\n", f.Path)
+	}
+	p.explain(plan)
+	return exitOK
+}
+
+// endLine is a text that ends with a line.
+func endLine(text []byte) string {
+	return strings.TrimRight(string(text), "\n") + "\n"
+}
+
+func (p *program) writePlan(plan *setup.Plan) int {
+	kept, err := plan.Write(time.Now())
+	for i, f := range plan.Files {
+		switch {
+		case err != nil:
+		case !f.Changed():
+			p.complain("%s says so already: nothing was changed.\n", f.Path)
+		case kept[i] == "":
+			p.complain("%s is written.\n", f.Path)
+		default:
+			p.complain("%s is changed; what it was is %s.\n", f.Path, kept[i])
+		}
+	}
+	if err != nil {
+		p.complain("gateway init: %v\n", err)
+		return exitFailed
+	}
+	p.explain(plan)
+	return exitOK
+}
+
+// explain says what the user has to do, and what he does not get.
+func (p *program) explain(plan *setup.Plan) {
+	p.complain("\n%s asks by %v.\n", plan.Title, plan.Transport)
+	for _, step := range plan.Steps {
+		p.complain("To do by hand: %s\n", step)
+	}
+	if len(plan.Gaps) > 0 {
+		p.complain("What it cannot guarantee:\n")
+	}
+	for _, gap := range plan.Gaps {
+		p.complain("  - %s\n", gap)
+	}
+}
+
+// isProgram reports whether there is a file that can be run.
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// standIn answers Codex as a gateway does: it denies what removes, and allows
+// the rest.
+func standIn(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(text), "rm -rf") {
+			w.Header().Set("X-Hookgate-Decision", "deny")
+			_, _ = io.WriteString(w, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`)
+			return
+		}
+		w.Header().Set("X-Hookgate-Decision", "allow")
+		_, _ = io.WriteString(w, `{}`)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// home gives the user a fresh home directory.
+func home(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	return dir
+}
+
+func TestInitPrintsWhatBelongsIntoTheSettingsAndWritesNothing(t *testing.T) {
+	dir := home(t)
+	got := commandLine(t, []string{"HOOKGATE_ADDR=0.0.0.0:9999"}, "", "init", "claude-code")
+	if got.code != 0 || !strings.Contains(got.stdout, `"url": "http://127.0.0.1:9999/v1/clients/claude-code/PreToolUse"`) || !strings.Contains(got.stdout, `"onFailure": "block"`) {
+		t.Errorf("code %d, stdout %s", got.code, got.stdout)
+	}
+	for _, want := range []string{filepath.Join(dir, ".claude", "settings.json"), "What it cannot guarantee", "2.1.197"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("%q is not in %s", want, got.stderr)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("it wrote %v, %v", entries, err)
+	}
+}
+
+func TestInitWritesOnce(t *testing.T) {
+	dir := home(t)
+	args := []string{"init", "--write", "codex", "--url", "http://127.0.0.1:1", "--program", "/opt/gateway"}
+	first := commandLine(t, nil, "", args...)
+	if path := filepath.Join(dir, ".codex", "hooks.json"); first.code != 0 || !strings.Contains(first.stderr, path+" is written") || !strings.Contains(first.stderr, "To do by hand: Start codex") {
+		t.Errorf("%+v", first)
+	}
+	second := commandLine(t, nil, "", args...)
+	if second.code != 0 || !strings.Contains(second.stderr, "nothing was changed") {
+		t.Errorf("%+v", second)
+	}
+	third := commandLine(t, nil, "", append(args, "--timeout", "5s")...)
+	if third.code != 0 || !strings.Contains(third.stderr, "what it was is ") {
+		t.Errorf("%+v", third)
+	}
+}
+
+func TestInitSaysWhatIsWrong(t *testing.T) {
+	home(t)
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"no client":             {nil, exitUsage, "name one client"},
+		"an unknown client":     {[]string{"clod", "--url", "http://127.0.0.1:1"}, exitFailed, `called "clod"`},
+		"two clients":           {[]string{"codex", "cursor"}, exitUsage, `"cursor" is one too many`},
+		"both ways":             {[]string{"claude-code", "--http", "--command"}, exitUsage, "at most one of"},
+		"no posting":            {[]string{"codex", "--http", "--url", "http://127.0.0.1:1"}, exitFailed, "only by a command"},
+		"an unknown flag":       {[]string{"codex", "--nope"}, exitUsage, "not defined"},
+		"a bad environment":     {[]string{"codex"}, exitFailed, "HOOKGATE_MAX_IN_FLIGHT"},
+		"a temporary program":   {[]string{"codex", "--url", "http://127.0.0.1:1", "--write"}, exitFailed, "go run takes away again"},
+		"a usage is no failure": {[]string{"--help"}, exitOK, "usage: gateway init CLIENT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := commandLine(t, []string{"HOOKGATE_MAX_IN_FLIGHT=x"}, "", append([]string{"init"}, tc.args...)...)
+			if got.code != tc.code || !strings.Contains(got.stderr, tc.says) || got.stdout != "" {
+				t.Errorf("%+v, want %d and %q", got, tc.code, tc.says)
+			}
+		})
+	}
+}
+
+// doctored sets codex up for an address, and asks the doctor.
+func doctored(t *testing.T, address string, args ...string) ran {
+	t.Helper()
+	dir := home(t)
+	environ := []string{runsProgram + "=1", "PATH=" + os.Getenv("PATH")}
+	if got := commandLine(t, environ, "", "init", "codex", "--write", "--url", address, "--program", os.Args[0], "--timeout", "10s"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	path := filepath.Join(dir, ".codex", "hooks.json")
+	trust := fmt.Sprintf("[hooks.state.\"%s:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:00\"\n", path)
+	if err := os.WriteFile(filepath.Join(dir, ".codex", "config.toml"), []byte(trust), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return commandLine(t, environ, "", append([]string{"doctor"}, args...)...)
+}
+
+func TestDoctorIsContentWhereTheCanaryIsDeniedAndNothingFailsOpen(t *testing.T) {
+	got := doctored(t, standIn(t))
+	for _, want := range []string{`"rm -rf --no-preserve-root /" is denied`, "without a gateway the hook denies", "the hook gives up after 10s, the client after 20s"} {
+		if got.code != 0 || !strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "FAILS OPEN") {
+			t.Errorf("code %d, %q is not in\n%s%s", got.code, want, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestDoctorSaysThatACanaryIsNotDenied(t *testing.T) {
+	got := doctored(t, standIn(t), "codex", "--canary", "echo hi")
+	if got.code != exitFailed || !strings.Contains(got.stdout, `FAILS OPEN: PreToolUse: "echo hi" is not denied`) {
+		t.Errorf("code %d\n%s", got.code, got.stdout)
+	}
+}
+
+func TestDoctorSaysThatTheGatewayCannotBeAsked(t *testing.T) {
+	got := doctored(t, "http://127.0.0.1:1", "codex")
+	if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway cannot be asked, so every call is denied") || strings.Contains(got.stdout, "FAILS OPEN") {
+		t.Errorf("code %d\n%s", got.code, got.stdout)
+	}
+}
+
+func TestDoctorAsksOverHTTPWhereTheClientDoes(t *testing.T) {
+	dir := home(t)
+	path := filepath.Join(dir, ".claude", "settings.json")
+	if got := commandLine(t, nil, "", "init", "claude-code", "--file", path, "--write", "--url", standIn(t), "--program", "/opt/gateway"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := commandLine(t, nil, "", "doctor"); got.code != 0 || !strings.Contains(got.stdout, `onFailure is "block"`) || !strings.Contains(got.stdout, "is denied") {
+		t.Errorf("code %d\n%s", got.code, got.stdout)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), `"block"`, `"allow"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := commandLine(t, nil, "", "doctor", "claude-code"); got.code != exitFailed || !strings.Contains(got.stdout, `no onFailure: "block"`) {
+		t.Errorf("code %d\n%s", got.code, got.stdout)
+	}
+}
+
+func TestDoctorSaysThatNobodyAsks(t *testing.T) {
+	home(t)
+	if got := commandLine(t, nil, "", "doctor"); got.code != exitFailed || !strings.Contains(got.stderr, "no client asks a gateway") {
+		t.Errorf("%+v", got)
+	}
+	if got := commandLine(t, nil, "", "doctor", "codex"); got.code != exitFailed || !strings.Contains(got.stdout, "has no hook that asks a gateway") {
+		t.Errorf("%+v", got)
+	}
+	if got := commandLine(t, nil, "", "doctor", "clod"); got.code != exitFailed || !strings.Contains(got.stderr, `called "clod"`) {
+		t.Errorf("%+v", got)
+	}
+}

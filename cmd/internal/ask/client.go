@@ -1,0 +1,149 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/gateway/client"
+)
+
+// askClient asks as the hook of a client: what the client sends goes to the
+// gateway as it is, and what the gateway answers to the client.
+func (p *Program) askClient(ctx context.Context, c *client.Client, o options) int {
+	began := time.Now()
+	text, err := p.readText(ctx, o.timeout)
+	if err != nil {
+		return p.deny(c, o.event, nil, err.Error())
+	}
+	route, err := clientRoute(o)
+	if err != nil {
+		return p.deny(c, o.event, text, err.Error())
+	}
+	ctx, cancel := context.WithDeadline(ctx, began.Add(o.timeout))
+	defer cancel()
+	answer, err := p.relay(ctx, c, route, text)
+	if err != nil {
+		return p.deny(c, o.event, text, p.reason(ctx, err, o.timeout))
+	}
+	return p.give(answer)
+}
+
+// deny is the client's own deny of what no gateway decided.
+func (p *Program) deny(c *client.Client, event string, text []byte, why string) int {
+	answer := c.Command(c.Refuse(event, text, "gateway ask could not get a decision: "+why))
+	if answer.Exit == 0 {
+		p.complain("gateway ask: denied, since %s", why)
+	}
+	return p.give(answer)
+}
+
+// give prints an answer as a client reads it (K3).
+func (p *Program) give(answer client.Command) int {
+	if answer.Exit != 0 {
+		p.complain("%s", strings.TrimRight(string(answer.Stderr), "\n"))
+		return answer.Exit
+	}
+	return p.print(answer.Stdout)
+}
+
+// clientRoute is the route that an address means for a client: itself where it
+// names one, else that of the operator's chain or of the chain it names.
+func clientRoute(o options) (string, error) {
+	u, err := url.Parse(o.url)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", errors.New("--url is not the address of a gateway: use http://HOST:PORT")
+	}
+	if path := strings.TrimRight(u.Path, "/"); !strings.Contains(path, "/clients/") {
+		if path == "" {
+			path = "/v1"
+		}
+		u.Path = path + "/clients/" + o.client
+		if o.event != "" {
+			u.Path += "/" + o.event
+		}
+	}
+	return u.String(), nil
+}
+
+// The reasons that a model reads (K4). What they are about goes to stderr.
+var (
+	errUnreachable = errors.New("the gateway could not be reached")
+	errStatus      = errors.New("the gateway answered with status")
+	errUnreadable  = errors.New("the gateway's answer cannot be read")
+)
+
+// relay puts a client's text to a gateway. Only status 200 carries an answer,
+// and only one that says that it is a gateway's: another server's could be an
+// allow to this client.
+func (p *Program) relay(ctx context.Context, c *client.Client, route string, text []byte) (client.Command, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, route, bytes.NewReader(text))
+	if err != nil {
+		return client.Command{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	deadline, _ := ctx.Deadline()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "hookgate/"+p.Version)
+	req.Header.Set("X-Hookgate-Timeout-Ms", strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10))
+	resp, err := direct().Do(req)
+	if err != nil {
+		return client.Command{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // nothing was written to it
+	if resp.StatusCode != http.StatusOK {
+		return client.Command{}, fmt.Errorf("%w %d", errStatus, resp.StatusCode)
+	}
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return client.Command{}, fmt.Errorf("%w: it is in the encoding %.40q", errUnreadable, coding)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxText+1))
+	if err != nil {
+		return client.Command{}, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if len(body) > maxText {
+		return client.Command{}, fmt.Errorf("%w: it has more than %d bytes", errUnreadable, maxText)
+	}
+	answer, err := c.Relay(resp.Header.Get("X-Hookgate-Decision"), body)
+	if err != nil {
+		return client.Command{}, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return answer, nil
+}
+
+// direct is a client that goes where it is told and nowhere else: no proxy, no
+// redirect.
+func direct() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// reason is why a gateway could not be asked, in words for the model; the rest
+// goes to stderr.
+func (p *Program) reason(ctx context.Context, err error, timeout time.Duration) string {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Sprintf("the gateway did not answer within %v", timeout)
+	case ctx.Err() != nil:
+		return errStopped.Error()
+	case errors.Is(err, errStatus):
+		return err.Error()
+	}
+	p.complain("gateway ask: %v", err)
+	if errors.Is(err, errUnreachable) {
+		return errUnreachable.Error()
+	}
+	return errUnreadable.Error()
+}

@@ -1,0 +1,80 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport"
+)
+
+// askContract asks in the words of the contract. What it prints is always an
+// answer, with exit code 0, since for a hook of the contract stdout decides.
+func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
+	if wrong != nil {
+		return p.refuse(wrong.Error())
+	}
+	route, err := decidingRoute(o.url)
+	if err != nil {
+		return p.refuse(err.Error())
+	}
+	began := time.Now()
+	text, err := p.readText(ctx, o.timeout)
+	if err != nil {
+		return p.refuse(err.Error())
+	}
+	req, err := chain.ParseRequest(text)
+	if err != nil {
+		return p.refuse(fmt.Sprintf("stdin is not a hook request: %v", err))
+	}
+	outcome, detail, err := put(ctx, route, req, max(o.timeout-time.Since(began), time.Millisecond))
+	if err != nil {
+		if detail != "" {
+			p.complain("gateway ask: %s", detail)
+		}
+		return p.refuse(err.Error())
+	}
+	return p.print(append(outcome.AppendJSON(nil), '\n'))
+}
+
+// decidingRoute is the route that an address means: itself, or the operator's
+// chain where it names none.
+func decidingRoute(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("--url is not an address: %w", err)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/decide"
+	}
+	return u.String(), nil
+}
+
+// put asks a gateway as a gateway asks a remote hook: the same strictness, and
+// the status is read before the body. The error reaches the model; the detail,
+// which may quote what was answered, only stderr.
+func put(ctx context.Context, route string, req *chain.Request, timeout time.Duration) (o chain.Outcome, detail string, err error) {
+	hook, err := transport.NewWebhook(transport.WebhookOptions{URL: route, MaxResponseBytes: maxText})
+	if err != nil {
+		return chain.Outcome{}, "", fmt.Errorf("--url cannot be used: %w", err)
+	}
+	defer hook.Close()
+	call := chain.Call{Request: req, Deadline: time.Now().Add(timeout), Allowed: timeout, Late: chain.Timeout}
+	answer := call.Checked(hook.Ask(ctx, call))
+	if f := answer.Failure; f != nil {
+		return chain.Outcome{}, f.Detail, fmt.Errorf("the gateway %s", f.Text)
+	}
+	if ctx.Err() != nil {
+		return chain.Outcome{}, "", errStopped
+	}
+	return answer.Outcome, "", nil
+}
+
+// refuse prints a deny of our own.
+func (p *Program) refuse(why string) int {
+	p.complain("gateway ask: denied, since %s", why)
+	deny := chain.Outcome{Decision: chain.Deny, Reason: "gateway ask could not get a decision: " + why}
+	return p.print(append(deny.AppendJSON(nil), '\n'))
+}

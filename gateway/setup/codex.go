@@ -1,0 +1,48 @@
+package setup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func codex() client {
+	return client{
+		name: "codex", title: "Codex",
+		file:       always(func(h Home) string { return h.at("CODEX_HOME", ".codex", "hooks.json") }),
+		layout:     groups,
+		transports: []Transport{Command},
+		before:     []string{"PreToolUse"},
+		after:      []string{"PostToolUse"},
+		entry:      func(h hook) any { return commandEntry{"command", h.command, h.in(time.Second)} },
+		patience:   map[Transport]patience{Command: {"timeout", time.Second, 600 * time.Second}},
+		gaps: func(Transport) []string {
+			return []string{
+				"Codex runs a hook only after its user has trusted it, and asks again whenever its declaration changes: until then the call runs unasked.",
+				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"A result can be replaced by text only.",
+			}
+		},
+		trust:    codexTrust,
+		steps:    []string{"Start codex, type /hooks, and trust the hooks of hookgate. codex exec skips hooks that are not trusted without saying so."},
+		question: askedAsClaude("Bash"),
+		denied:   []setting{{[]string{"hookSpecificOutput", "permissionDecision"}, `"deny"`}, {[]string{"decision"}, `"block"`}},
+	}
+}
+
+// codexTrust looks for the trust that Codex remembers beside the declarations.
+// Whether it is for a hook as it is declared now only Codex can say.
+func codexTrust(path string) (Severity, string) {
+	config := filepath.Join(filepath.Dir(path), "config.toml")
+	text, err := os.ReadFile(config)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return Open, "whether its user trusts the hook cannot be read: " + err.Error()
+	case !strings.Contains(string(text), path+":pre_tool_use:"):
+		return Open, "the hook has not been trusted, so Codex leaves it out: start codex and type /hooks"
+	}
+	return Remark, config + " says that a hook of this file was trusted. Codex leaves it out where it changed since: type /hooks in codex to see"
+}

@@ -1,0 +1,103 @@
+package setup
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// askLine is what a shell runs as the hook of a client. gateway ask denies by
+// itself whatever goes wrong, but only where it runs at all: most clients take
+// every other exit than 2 for an allow, a program that is not there (127) or
+// was killed (137) included. There is no variable in it, since some clients
+// replace those in their settings.
+func askLine(program, client, event, url string, patience time.Duration) string {
+	return fmt.Sprintf("%s ask --client %s --event %s --url %s --timeout %v || { [ $? -eq 2 ] || echo 'hookgate: gateway ask failed, so this is denied' >&2; exit 2; }",
+		quoted(program), client, event, quoted(url), patience)
+}
+
+// closesEveryExit reports whether a line turns every failure of gateway ask into
+// the exit that blocks.
+func closesEveryExit(line string) bool { return strings.Contains(line, "exit 2; }") }
+
+// quoted is a word for a POSIX shell.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// words are the words of a line that quoted made, up to the first operator.
+func words(line string) []string {
+	var all []string
+	var word strings.Builder
+	inside, any := false, false
+	flush := func() {
+		if any {
+			all = append(all, word.String())
+		}
+		word.Reset()
+		any = false
+	}
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '\'':
+			inside, any = !inside, true
+		case inside:
+			word.WriteByte(c)
+		case c == '\\' && i+1 < len(line):
+			i++
+			word.WriteByte(line[i])
+			any = true
+		case c == ' ' || c == '\t' || c == '\n':
+			flush()
+		case strings.IndexByte("|&;<>", c) >= 0:
+			flush()
+			return all
+		default:
+			word.WriteByte(c)
+			any = true
+		}
+	}
+	flush()
+	return all
+}
+
+// asked is a line of askLine, read back.
+type asked struct {
+	program, client, url string
+	patience             time.Duration
+}
+
+// readAskLine finds a call of gateway ask in a line: ours, or one that its user
+// wrote.
+func readAskLine(line string) (a asked, ok bool) {
+	w := words(line)
+	for i := range w {
+		if w[i] != "ask" || i == 0 {
+			continue
+		}
+		a.program, a.patience = w[i-1], defaultPatience
+		for j := i + 1; j < len(w); j++ {
+			name, value, joined := strings.Cut(w[j], "=")
+			if !joined && j+1 < len(w) {
+				value = w[j+1]
+			}
+			switch "-" + strings.TrimLeft(name, "-") {
+			case "-client":
+				a.client = value
+			case "-url":
+				a.url = value
+			case "-timeout":
+				if d, err := time.ParseDuration(value); err == nil {
+					a.patience = d
+				}
+			}
+		}
+		if a.client != "" {
+			return a, true
+		}
+	}
+	return asked{}, false
+}

@@ -1,0 +1,46 @@
+package setup
+
+import "time"
+
+// copilot gets a command: it posts to https only, and over HTTP a time-out and
+// a wrong answer let the call run. The spelling of the events picks the dialect
+// that names the event in the body.
+func copilot() client {
+	type entry struct {
+		Type    string `json:"type"`
+		Bash    string `json:"bash,omitempty"`
+		URL     string `json:"url,omitempty"`
+		Timeout int64  `json:"timeoutSec"`
+	}
+	seconds := patience{"timeoutSec", time.Second, 30 * time.Second}
+	return client{
+		name: "copilot", title: "GitHub Copilot CLI",
+		file:       always(func(h Home) string { return h.at("COPILOT_HOME", ".copilot", "hooks", "hookgate.json") }),
+		layout:     flat,
+		header:     []member{{"version", "1"}},
+		transports: []Transport{Command, HTTP},
+		before:     []string{"PreToolUse"},
+		after:      []string{"PostToolUse"},
+		entry: func(h hook) any {
+			if h.transport == HTTP {
+				return entry{"http", "", h.url, h.in(time.Second)}
+			}
+			return entry{"command", h.command, "", h.in(time.Second)}
+		},
+		patience: map[Transport]patience{Command: seconds, HTTP: seconds},
+		off:      []setting{{[]string{"disableAllHooks"}, "true"}},
+		gaps: func(t Transport) []string {
+			gaps := []string{
+				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"The text of a call that failed by itself cannot be replaced.",
+				"disableAllHooks in another settings file of Copilot switches this hook off; one in /etc/github-copilot/policy.d stays on.",
+			}
+			if t == HTTP {
+				gaps[0] = "Over HTTP a time-out and an answer that cannot be read let the call run. An http:// address is dropped silently unless COPILOT_HOOK_ALLOW_LOCALHOST=1 is set and it is the loopback's. Leave --http out, and a command is used."
+			}
+			return gaps
+		},
+		question: askedAsClaude("Bash"),
+		denied:   []setting{{[]string{"permissionDecision"}, `"deny"`}, {[]string{"hookSpecificOutput", "permissionDecision"}, `"deny"`}},
+	}
+}

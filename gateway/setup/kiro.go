@@ -1,0 +1,43 @@
+package setup
+
+import "time"
+
+// kiro declares hooks in the file of an agent, and only its user knows which
+// agents are used.
+func kiro() client {
+	type entry struct {
+		Matcher  string `json:"matcher"`
+		Command  string `json:"command"`
+		Timeout  int64  `json:"timeout_ms"`
+		CacheTTL int    `json:"cache_ttl_seconds"`
+	}
+	type input struct {
+		Command string `json:"command"`
+	}
+	type event struct {
+		Event string `json:"hook_event_name"`
+		Cwd   string `json:"cwd"`
+		Tool  string `json:"tool_name"`
+		Input input  `json:"tool_input"`
+	}
+	return client{
+		name: "kiro", title: "Kiro CLI and Amazon Q CLI",
+		layout:     flat,
+		transports: []Transport{Command},
+		before:     []string{"preToolUse"},
+		entry:      func(h hook) any { return entry{"*", h.command, h.in(time.Millisecond), 0} },
+		patience:   map[Transport]patience{Command: {"timeout_ms", time.Millisecond, 30 * time.Second}},
+		gaps: func(Transport) []string {
+			return []string{
+				"Hooks belong to one agent: another agent's calls run unasked. Set up each agent's file.",
+				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"Results are not asked about: nothing can change them.",
+				"An input cannot be changed: a decision that would change it denies.",
+				"This is written from the vendor's documentation: it was not run.",
+			}
+		},
+		question: func(command, dir string) any {
+			return event{"preToolUse", dir, "execute_bash", input{command}}
+		},
+	}
+}
