@@ -98,7 +98,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		(&problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)}).write(w)
+		g.turnAway(w, r, &problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)})
 	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := allowedMethods(r)
