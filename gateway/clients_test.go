@@ -209,6 +209,26 @@ func TestG10_AClientThatNobodyKnowsIsRefused(t *testing.T) {
 	}
 }
 
+func TestG10_AKnownClientAtAWrongPathIsDeniedInItsOwnDialect(t *testing.T) {
+	r := start(t, Options{})
+	for path, want := range map[string]string{
+		"/v1/clients/codex/":                          `{"decision":"block","reason":`,
+		"/v1/clients/codex/PreToolUse/now":            `{"decision":"block","reason":`,
+		"/v1/chains/a/clients/gemini-cli/BeforeTool/": `{"decision":"deny","reason":`,
+	} {
+		got := r.do(http.MethodPost, r.base+path, preText)
+		if got.status != http.StatusOK || got.header.Get("X-Hookgate-Decision") != "deny" || !strings.HasPrefix(got.body, want) || !strings.Contains(got.body, "there is nothing at") {
+			t.Errorf("%s: %d %v %s", path, got.status, got.header, got.body)
+		}
+	}
+	for _, path := range []string{"/v1/clients", "/v1/clients/", "/v1/client/codex/", "/v2/clients/codex/x/y", "/v1/chains/clients/codex/x", "/v1/clients/nobody/x/y"} {
+		got := r.do(http.MethodPost, r.base+path, preText)
+		if decision, _ := decisionIn(t, got.body); got.status != http.StatusNotFound || decision != "deny" {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
 func TestG10_DegradationsAndRefusalsAreCountedFromZero(t *testing.T) {
 	r := start(t, Options{Interceptors: intercepting("narrow", answering(chain.Outcome{Decision: chain.Modify, Input: []byte(`{}`)}, nil))})
 	exposed := r.do(http.MethodGet, r.admin+"/metrics", "").body

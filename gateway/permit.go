@@ -20,7 +20,7 @@ func scopeOf(route string) access.Scope {
 		return access.Decide
 	case routeTurns:
 		return access.Turns
-	case routeApprovals, routeApproval:
+	case routeApprovals, routeApproval, routePage, routePageAnswer, routePageEvents:
 		return access.Approve
 	case routeHooks, routeDecisions:
 		return access.Read

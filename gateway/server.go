@@ -65,6 +65,11 @@ func routes() []metrics.Route {
 		{Pattern: routeTurns, Codes: deciding},
 		{Pattern: routeApprovals, Codes: append([]int{400}, reading...)},
 		{Pattern: routeApproval, Codes: append([]int{409}, deciding...)},
+		{Pattern: routePage, Codes: reading},
+		{Pattern: routePageEvents, Codes: reading},
+		{Pattern: routePageAnswer, Codes: append([]int{303, 409}, slices.DeleteFunc(slices.Clone(deciding), func(code int) bool { return code == http.StatusOK })...)},
+		{Pattern: routePageStyle, Codes: public},
+		{Pattern: routePageScript, Codes: public},
 		{Pattern: routeHooks, Codes: reading},
 		{Pattern: routeDecisions, Codes: append([]int{400}, reading...)},
 		{Pattern: routeOpenAPI, Codes: public},
@@ -80,6 +85,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	root := chi.NewRouter()
 	root.Use(g.answered, g.admitted)
 	root.Get(routeOpenAPI, serveOpenAPI) // which says nothing of this gateway
+	newPages(g).register(root)
 	r := root.With(g.permitted)
 	r.Post(routeDecide, g.decideOperator)
 	r.Post(routeDecideChain, g.decideChain)
@@ -92,7 +98,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		(&problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)}).write(w)
+		g.turnAway(w, r, &problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)})
 	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := allowedMethods(r)

@@ -44,6 +44,9 @@ func (e *SettledError) Error() string {
 // UnusableError says what is wrong with an answer.
 type UnusableError struct{ why string }
 
+// Unusable returns an error of that reason.
+func Unusable(why string) error { return &UnusableError{why} }
+
 // Error implements error.
 func (e *UnusableError) Error() string { return e.why }
 

@@ -12,6 +12,8 @@
 //   - F4 No call is allowed that the function did not allow, however often its
 //     runtime is killed.
 //   - F5 A runtime that is back is asked again within one period of its breaker.
+//   - F6 A cold start is waited for where the entry says so; where it does not, it
+//     denies, and the next call is served.
 //
 // They need programs from npm and one from Go, which .ci/run functions fetches;
 // it sets the variables that say where they are:

@@ -2,6 +2,7 @@ package functions
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -69,7 +70,8 @@ func eventOf(r *http.Request) ([]byte, error) {
 // invoke has the emulator run the function.
 func invoke(r *http.Request, emulator string, event []byte) ([]byte, error) {
 	to := "http://" + emulator + invocations
-	ask, err := http.NewRequestWithContext(r.Context(), http.MethodPost, to, bytes.NewReader(event))
+	// A function that was started runs on, whoever has hung up.
+	ask, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), http.MethodPost, to, bytes.NewReader(event))
 	if err != nil {
 		return nil, err
 	}

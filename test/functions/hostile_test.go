@@ -29,7 +29,8 @@ func failing(t *testing.T) map[string]func(t *testing.T) hostile {
 	t.Helper()
 	return map[string]func(t *testing.T) hostile{
 		"functions framework": onFramework, "deno": onDeno, "workerd": onWorkerd, "lambda, invoked": onLambda,
-		"lambda, over its URL": onFunctionURL,
+		"lambda, invoked and unwrapped": onLambdaUnwrapped,
+		"lambda, over its URL":          onFunctionURL,
 	}
 }
 
@@ -123,6 +124,24 @@ func onLambda(t *testing.T) hostile {
 		"overruns":           "malformed", // Task timed out after 8.00 seconds
 		"exits":              "status",    // 502 and {"errorType":"Runtime.ExitError",…}
 	}}
+}
+
+// onLambdaUnwrapped is asked in the same way by an entry that says so.
+func onLambdaUnwrapped(t *testing.T) hostile {
+	t.Helper()
+	h := onLambda(t)
+	h.more = "    unwrap: lambda_invoke\n"
+	h.acts = map[string]string{
+		"returns-a-response":           "none",
+		"returns-a-response-in-base64": "none",
+		"returns-an-error":             "status",
+		"returns-a-decision":           "malformed", // it is not wrapped
+		"returns-nothing":              "malformed",
+		"throws":                       "malformed",
+		"overruns":                     "malformed",
+		"exits":                        "status",
+	}
+	return h
 }
 
 func onFunctionURL(t *testing.T) hostile {

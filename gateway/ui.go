@@ -1,0 +1,342 @@
+package gateway
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/subtle"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/approval"
+)
+
+//go:embed ui
+var uiFiles embed.FS
+
+// The routes of the page.
+const (
+	routePage       = "/ui/approvals"
+	routePageAnswer = "/ui/approvals/{id}"
+	routePageEvents = "/ui/approvals/events"
+	routePageStyle  = "/ui/approvals.css"
+	routePageScript = "/ui/approvals.js"
+)
+
+// formCookie holds what a form has to repeat, so that only this page's forms
+// are taken.
+const formCookie = "hookgate_form"
+
+// maxForm is the longest form that is read, in bytes: an input grows where its
+// signs are escaped.
+const maxForm = 4 * approval.MaxCall
+
+// lately is how many settled approvals the page shows.
+const lately = 10
+
+// pages serves the page on which people answer.
+type pages struct {
+	gateway  *Gateway
+	template *template.Template
+	origins  *http.CrossOriginProtection
+}
+
+func newPages(g *Gateway) *pages {
+	return &pages{
+		gateway: g, template: template.Must(template.ParseFS(uiFiles, "ui/approvals.html")), origins: http.NewCrossOriginProtection(),
+	}
+}
+
+// register serves the page. The style and the script say nothing of this
+// gateway.
+func (p *pages) register(root chi.Router) {
+	root.Get(routePageStyle, p.file("ui/approvals.css", "text/css; charset=utf-8"))
+	root.Get(routePageScript, p.file("ui/approvals.js", "text/javascript; charset=utf-8"))
+	r := root.With(asBearer, p.gateway.permitted, framed)
+	r.Get(routePage, p.show)
+	r.Get(routePageEvents, p.events)
+	r.Post(routePageAnswer, p.answer)
+}
+
+// framed has the browser run nothing that did not come as a file of ours, show
+// the page in no other, and send its forms nowhere else.
+func framed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "+
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin") // with none a form has no origin
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// asBearer lets a browser, which can ask its user for a password and not for a
+// bearer token, send the token as the password.
+func asBearer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, ok := r.BasicAuth(); ok {
+			r = r.Clone(r.Context())
+			r.Header.Set("Authorization", "Bearer "+password)
+		}
+		next.ServeHTTP(asksPassword{w}, r)
+	})
+}
+
+// asksPassword has a browser ask where nobody is known.
+type asksPassword struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w asksPassword) WriteHeader(status int) {
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Basic realm="hookgate: the token is the password", charset="UTF-8"`)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets an [http.ResponseController] reach the connection.
+func (w asksPassword) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (p *pages) file(name, kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		text, err := uiFiles.ReadFile(name)
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		h := w.Header()
+		h.Set("Content-Type", kind)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-cache")
+		_, _ = w.Write(text) // a reader that is gone cannot be told
+	}
+}
+
+// events tells the script when to look again.
+func (p *pages) events(w http.ResponseWriter, r *http.Request) {
+	p.gateway.followApprovals(w, r, approval.Filter{Limit: maxListedApprovals})
+}
+
+// page is what the template shows.
+type page struct {
+	Now         string
+	Said        string
+	Bad         bool // what is said is that something did not work
+	Unreachable bool
+	Token       string
+	Cards       []card
+	Lately      []settledLine
+}
+
+// card is a call that waits. Every text in it is shown as [approval.Shown] says,
+// and escaped by the template.
+type card struct {
+	ID, Digest                             string
+	Tool, Agent, Workspace, AskedBy, Chain string
+	Expires, Left                          string
+	Input, Output                          string
+	Result, IsError                        bool
+	Edit, Message                          string
+	Edited                                 bool
+	Rows                                   int
+}
+
+type settledLine struct{ State, Tool, By, At, Message string }
+
+// draft is what a person wrote that could not be taken.
+type draft struct{ id, input, message string }
+
+// show serves GET /ui/approvals.
+func (p *pages) show(w http.ResponseWriter, r *http.Request) {
+	var view page
+	if id := r.URL.Query().Get("settled"); id != "" {
+		a, err := p.gateway.desk.Get(r.Context(), id)
+		if err == nil && a.State != approval.Pending && p.gateway.sees(r, a.Chain) {
+			view.Said = "The call of " + approval.ShownText(a.Tool) + " was " + standing(&a) + "."
+		}
+	}
+	p.render(w, r, http.StatusOK, view, draft{})
+}
+
+// standing says how an approval was settled.
+func standing(a *approval.Approval) string {
+	said := a.State.String()
+	if a.By != "" {
+		said += " by " + approval.ShownText(a.By)
+	}
+	return said
+}
+
+// render writes the page with what waits now.
+func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view page, unsent draft) {
+	g := p.gateway
+	view.Now = time.Now().UTC().Format(time.RFC3339Nano)
+	view.Token = p.token(w, r)
+	pending, err := g.seenApprovals(r, approval.Filter{State: approval.Pending, Limit: listedApprovals})
+	var settled []approval.Approval
+	if err == nil {
+		settled, err = g.seenApprovals(r, approval.Filter{Limit: listedApprovals})
+	}
+	if err != nil {
+		view.Said, view.Bad, view.Unreachable, status = "Approvals cannot be reached: whatever needs one is denied.", true, true, http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "5")
+	}
+	for i := range pending {
+		c, err := newCard(&pending[i], unsent)
+		if err != nil {
+			panic(err) // what is kept was read before it was
+		}
+		view.Cards = append(view.Cards, c)
+	}
+	for i := range settled {
+		a := &settled[i]
+		if a.State != approval.Pending && len(view.Lately) < lately {
+			view.Lately = append(view.Lately, settledLine{
+				a.State.String(), approval.ShownText(a.Tool), approval.ShownText(a.By), a.SettledAt.Format(time.RFC3339), approval.ShownText(a.Message),
+			})
+		}
+	}
+	var text bytes.Buffer
+	if err := p.template.Execute(&text, view); err != nil {
+		panic(err) // which is logged and answered
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(text.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // a reader that is gone cannot be told
+}
+
+func newCard(a *approval.Approval, unsent draft) (card, error) {
+	call, err := a.Call()
+	if err != nil {
+		return card{}, fmt.Errorf("approval %s: %w", a.ID, err)
+	}
+	c := card{
+		ID: a.ID, Digest: a.Digest, Tool: approval.ShownText(call.ToolName()), Agent: approval.ShownText(call.AgentID()),
+		Workspace: approval.ShownText(call.Workspace()), AskedBy: approval.ShownText(a.Asker), Chain: approval.ShownText(a.Chain),
+		Expires: a.ExpiresAt.Format(time.RFC3339Nano), Left: max(time.Until(a.ExpiresAt), 0).Round(time.Second).String(),
+		Input: approval.Shown(call.Input()), Result: call.Event() == chain.PostToolUse, IsError: call.IsError(),
+	}
+	if c.Result {
+		c.Output = approval.Shown(call.Output())
+	}
+	c.Edit = c.Input
+	if unsent.id == a.ID {
+		c.Edit, c.Message, c.Edited = unsent.input, unsent.message, unsent.input != c.Input
+	}
+	c.Rows = min(max(strings.Count(c.Edit, "\n")+2, 4), 24)
+	return c, nil
+}
+
+// token returns what a form has to repeat, and gives it to the browser where it
+// has none.
+func (p *pages) token(w http.ResponseWriter, r *http.Request) string {
+	if c, err := r.Cookie(formCookie); err == nil && len(c.Value) == 26 {
+		return c.Value
+	}
+	token := rand.Text()
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // G124: Secure where the listener speaks TLS; over plain HTTP it would be lost
+		Name: formCookie, Value: token, Path: "/ui/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+	return token
+}
+
+// answer serves POST /ui/approvals/{id}: a form of the page.
+func (p *pages) answer(w http.ResponseWriter, r *http.Request) {
+	id := chi.URLParam(r, "id")
+	form, refusal := p.form(w, r)
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	unsent := draft{id, withoutReturns(form.Get("input")), form.Get("message")}
+	now, err := p.settle(r, unsent, form)
+	if err == nil {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		http.Redirect(w, r, routePage+"?settled="+url.QueryEscape(now.ID), http.StatusSeeOther)
+		return
+	}
+	refused := refusedAnswer(err)
+	view := page{Bad: true, Said: "Not taken: " + approval.ShownText(err.Error()) + "."}
+	settled, isSettled := errors.AsType[*approval.SettledError](err)
+	switch {
+	case errors.Is(err, approval.ErrUnknown):
+		view.Said = "Not taken: there is no such call any more."
+	case isSettled:
+		view.Said = "Not taken: the call of " + approval.ShownText(settled.Approval.Tool) + " needs no answer any more, " + approval.ShownText(settled.Error()) + "."
+	}
+	p.render(w, r, refused.status, view, unsent)
+}
+
+// settle answers as the form says.
+func (p *pages) settle(r *http.Request, said draft, form url.Values) (approval.Approval, error) {
+	answer := approval.Answer{Message: strings.TrimSpace(said.message), Digest: form.Get("digest")}
+	switch form.Get("behavior") {
+	case "allow":
+		answer.Allow = true
+	case "deny":
+	default:
+		return approval.Approval{}, approval.Unusable("it says neither allow nor deny")
+	}
+	if answer.Allow && form.Has("input") {
+		a, err := p.gateway.desk.Get(r.Context(), said.id)
+		if err != nil {
+			return a, err
+		}
+		call, err := a.Call()
+		if err != nil {
+			return a, err
+		}
+		if said.input != approval.Shown(call.Input()) { // which the form is filled in with
+			answer.UpdatedInput = []byte(said.input)
+		}
+	}
+	return p.gateway.settleApproval(r, said.id, answer)
+}
+
+// withoutReturns takes out what browsers put before each end of a line.
+func withoutReturns(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// form reads a form that this page's browser sent, and no other.
+func (p *pages) form(w http.ResponseWriter, r *http.Request) (url.Values, *problem) {
+	if err := p.origins.Check(r); err != nil {
+		return nil, &problem{status: http.StatusForbidden, title: "Cross-origin request", detail: "another page sent this form", closeConnection: true}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/x-www-form-urlencoded") {
+		return nil, &problem{
+			status: http.StatusUnsupportedMediaType, title: "Not a form", closeConnection: true,
+			detail: fmt.Sprintf("the Content-Type is %.100q: programs answer at %s", kind, routeApproval),
+		}
+	}
+	if err := r.ParseForm(); err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, &problem{status: http.StatusRequestEntityTooLarge, title: "Form too large", closeConnection: true, detail: fmt.Sprintf("the form is over %d bytes", maxForm)}
+		}
+		if isTimeout(err) {
+			return nil, &problem{status: http.StatusRequestTimeout, title: "Request too slow", closeConnection: true, detail: "the form did not arrive in time"}
+		}
+		p.gateway.log.LogAttrs(r.Context(), slog.LevelDebug, "a form could not be read", slog.Any("error", err))
+		return nil, &problem{status: http.StatusBadRequest, title: "Not a form", closeConnection: true, detail: "the form could not be read"}
+	}
+	c, err := r.Cookie(formCookie)
+	if err != nil || c.Value == "" || subtle.ConstantTimeCompare([]byte(c.Value), []byte(r.PostForm.Get("token"))) != 1 {
+		return nil, &problem{status: http.StatusForbidden, title: "Not this page's form", detail: "the form is not of this page, or cookies are off: open " + routePage + " again"}
+	}
+	return r.PostForm, nil
+}
