@@ -72,7 +72,7 @@ func (b *builder) build() (*built, error) {
 	agents, who := b.agents(), b.access()
 	b.askers(agents)
 	p, activate, err := b.assemble(chains, all, agents, who)
-	if err = errors.Join(append(b.mistakes, err)...); err != nil {
+	if err = errors.Join(append(b.mistakes, b.checkAudit(), err)...); err != nil {
 		for _, l := range b.fresh {
 			l.binding.Close()
 		}
@@ -120,6 +120,10 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, 
 			continue
 		}
 		p.chains[d.options.Name] = c
+	}
+	p.audit, p.members = auditOf(b.set), make(map[*chain.Participant]*member, len(all))
+	for _, m := range all {
+		p.members[m.participant] = m
 	}
 	p.callers = map[*access.Caller]*metrics.CallerObserver{}
 	for i, c := range callersOf(who) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,8 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hookgate/hookgate/gateway/approval"
+	"github.com/hookgate/hookgate/gateway/audit"
 	"github.com/hookgate/hookgate/gateway/client"
 	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/gateway/guard"
 	"github.com/hookgate/hookgate/metrics"
 	"github.com/hookgate/hookgate/transport"
 )
@@ -89,6 +92,11 @@ type Options struct {
 	// DecisionLog takes one line of JSON for each decision, in one Write; it is
 	// used from many goroutines and must not block for long. Nil is nobody.
 	DecisionLog io.Writer
+	// Audit is where records of decisions go. The gateway closes the sinks, once
+	// New has returned it.
+	Audit []audit.Output
+	// AuditState has records go to where approvals are kept as well.
+	AuditState bool
 	// Registry takes the metrics. Nil means one of the gateway's own.
 	Registry *prometheus.Registry
 	// Version, Revision and GoVersion say what was built.
@@ -159,17 +167,21 @@ type Gateway struct {
 	options Options
 	log     *slog.Logger
 	callers *callers
-	shown   *certificate // nil where the main listener speaks plain HTTP
-	metrics *metrics.Metrics
-	scrapes http.Handler
-	history *history
-	keeper  *keeper
-	desk    *approval.Desk
-	plans   plans
-	clients map[string]*client.Client
+	trail   *audit.Trail // nil until there is a configuration in force
+	// redactor takes credentials out of what records hold of inputs and outputs.
+	redactor *guard.Redactor
+	shown    *certificate // nil where the main listener speaks plain HTTP
+	metrics  *metrics.Metrics
+	scrapes  http.Handler
+	history  *history
+	keeper   *keeper
+	desk     *approval.Desk
+	plans    plans
+	clients  map[string]*client.Client
 	// jsonType is the value of a header that every decision has.
 	jsonType []string
 
+	closing  sync.Once
 	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
 	// first are the entries for whose warm-up and canary a start waits.
@@ -200,6 +212,13 @@ func New(options Options) (*Gateway, error) {
 	flying := new(atomic.Int64)
 	var m *metrics.Metrics
 	k := &keeper{dir: o.StateDir, databaseURL: o.DatabaseURL, log: o.Logger}
+	if o.AuditState {
+		out, err := k.auditOutput()
+		if err != nil {
+			return nil, err
+		}
+		o.Audit = append(slices.Clone(o.Audit), out)
+	}
 	desk := newDesk(&o, k, &m)
 	m, err = newMetrics(o, o.Registry, flying, shown, measuredApprovals(desk))
 	if err != nil {
@@ -212,7 +231,7 @@ func New(options Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
+		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), redactor: guard.NewRedactor(), jsonType: []string{"application/json"},
 		callers: &callers{
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
 		},
@@ -227,6 +246,7 @@ func New(options Options) (*Gateway, error) {
 		g.Close()
 		return nil, err
 	}
+	g.trail = newTrail(o, m.Audit())
 	for _, m := range g.plans.current().hooks {
 		if m.warmup != nil || m.canary != nil {
 			g.first = append(g.first, m.live)
@@ -239,7 +259,7 @@ func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64, 
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
 		Routes: routes(), Clients: measuredClients(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
-		AuthReasons: authReasons(o), CertificateExpiry: shown.expiry(),
+		AuditSinks: auditNames(o), AuthReasons: authReasons(o), CertificateExpiry: shown.expiry(),
 		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight, Approvals: approvals,
 	})
 }
@@ -338,6 +358,14 @@ func (g *Gateway) Close() {
 	}
 	g.stopShadows()
 	g.retiring.Wait()
+	g.closing.Do(func() {
+		if g.trail == nil {
+			return
+		}
+		if err := g.trail.Close(); err != nil {
+			g.log.Error("the audit trail did not end well", slog.Any("error", err))
+		}
+	})
 	g.desk.Close()
 	g.keeper.close()
 }
