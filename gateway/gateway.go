@@ -67,6 +67,9 @@ type Options struct {
 	// BodyTimeout is how long a caller may take to send a request, and how long
 	// to read an answer. Default 30 s.
 	BodyTimeout time.Duration
+	// DrainDelay is how long a stop still takes new calls, after it was announced.
+	// Default none.
+	DrainDelay time.Duration
 	// DrainTimeout is how long calls in flight may take to end at a stop.
 	// Default 30 s.
 	DrainTimeout time.Duration
@@ -120,6 +123,7 @@ func (o Options) withDefaults() (Options, error) {
 	bound("MaxTurns", int64(o.MaxTurns))
 	bound("BodyTimeout", int64(o.BodyTimeout))
 	bound("DrainTimeout", int64(o.DrainTimeout))
+	bound("DrainDelay", int64(o.DrainDelay))
 	bound("ReloadInterval", int64(o.ReloadInterval))
 	bound("InterceptorTimeout", int64(o.InterceptorTimeout))
 	o.Addr = or(o.Addr, "127.0.0.1:8080")
@@ -328,11 +332,15 @@ func served(err error) error {
 // not within the time (G9). The admin listener answers until the last.
 func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.stopping.Store(true)
+	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping",
+		slog.String("drain_delay", g.options.DrainDelay.String()), slog.String("drain_timeout", g.options.DrainTimeout.String()))
+	// Whoever sends callers here takes a while to see that this is not ready.
+	// Until then they are answered, and asked to come by another connection.
+	<-time.After(g.options.DrainDelay)
 	g.history.close()
 	g.desk.Stop() // nobody can answer any more, so waiting would only be longer
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
-	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.String("drain_timeout", g.options.DrainTimeout.String()))
 	if err := main.Shutdown(ctx); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelWarn, "calls in flight were cut off at the drain timeout", slog.Int64("requests", g.flying.Load()))
 		if err := main.Close(); err != nil {

@@ -74,7 +74,7 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile, AuditState: s.AuditState, StateDir: s.StateDir, DatabaseURL: s.DatabaseURL,
 		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
 		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, MaxTurns: s.MaxTurns, BodyTimeout: s.BodyTimeout,
-		DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,
+		DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,
 		LookupEnv: p.lookupEnv, EnvironmentProxy: http.ProxyFromEnvironment, HookEnvironment: p.hookEnvironment(), Logger: log,
 		Version: p.version.version, Revision: p.version.revision, GoVersion: p.version.goVersion,
 	}

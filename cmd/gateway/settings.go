@@ -43,6 +43,7 @@ type settings struct {
 	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"most requests at once; more are answered 503"`
 	MaxTurns          int           `env:"MAX_TURNS" envDefault:"32" help:"most turns of one agent at once; more are answered 503"`
 	BodyTimeout       time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read an answer"`
+	DrainDelay        time.Duration `env:"DRAIN_DELAY" envDefault:"0s" help:"how long new calls are still taken after SIGTERM, while /readyz answers 503"`
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
 	AllowAnonymous    bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not told apart"`
 	AllowedHosts      []string      `env:"ALLOWED_HOSTS" help:"comma-separated Host names the main listener answers to; on the loopback its own names are the default"`
@@ -69,7 +70,7 @@ func (p *program) readSettings() (settings, error) {
 	}
 	for name, positive := range map[string]bool{
 		"MAX_REQUEST_BYTES": s.MaxRequestBytes > 0, "MAX_IN_FLIGHT": s.MaxInFlight > 0, "BODY_TIMEOUT": s.BodyTimeout > 0,
-		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "RECENT_DECISIONS": s.RecentDecisions >= 0,
+		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "DRAIN_DELAY": s.DrainDelay >= 0, "RECENT_DECISIONS": s.RecentDecisions >= 0,
 		"AUDIT_FILE_MAX_BYTES": s.AuditFileMaxBytes > 0, "AUDIT_FILE_KEEP": s.AuditFileKeep >= 0,
 	} {
 		if !positive {
