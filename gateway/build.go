@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -42,6 +43,7 @@ type builder struct {
 
 	made     map[identity]*live
 	fresh    []*live // made here, and to be closed if the plan is not
+	renewals []func()
 	mistakes []error
 }
 
@@ -51,6 +53,8 @@ type built struct {
 	lives    map[identity]*live
 	seats    map[string]*seats
 	activate func()
+	// renewals replace the secrets of what was kept.
+	renewals []func()
 }
 
 // build makes the plan, or says every reason why it cannot.
@@ -68,13 +72,13 @@ func (b *builder) build() (*built, error) {
 	agents, who := b.agents(), b.access()
 	b.askers(agents)
 	p, activate, err := b.assemble(chains, all, agents, who)
-	if err = errors.Join(append(b.mistakes, err)...); err != nil {
+	if err = errors.Join(append(b.mistakes, b.checkAudit(), err)...); err != nil {
 		for _, l := range b.fresh {
 			l.binding.Close()
 		}
 		return nil, err
 	}
-	return &built{plan: p, lives: b.made, seats: seatsOf(agents), activate: activate}, nil
+	return &built{plan: p, lives: b.made, seats: seatsOf(agents), activate: activate, renewals: b.renewals}, nil
 }
 
 // chainDraft is a chain before its observers are known.
@@ -116,6 +120,10 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, 
 			continue
 		}
 		p.chains[d.options.Name] = c
+	}
+	p.audit, p.members = auditOf(b.set), make(map[*chain.Participant]*member, len(all))
+	for _, m := range all {
+		p.members[m.participant] = m
 	}
 	p.callers = map[*access.Caller]*metrics.CallerObserver{}
 	for i, c := range callersOf(who) {
@@ -280,6 +288,8 @@ func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding,
 		}
 		b.keepUp(l, h)
 		b.fresh = append(b.fresh, l)
+	} else if h != nil {
+		b.renew(l, id, h)
 	}
 	b.made[id] = l
 	return l
@@ -337,6 +347,40 @@ func environment(base []string, own map[string]string) []string {
 }
 
 func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding, error) {
+	o, err := b.webhookOptions(chainName, h, e)
+	if err != nil {
+		return nil, err
+	}
+	return settled(h, "url")(transport.NewWebhook(o))
+}
+
+// renew prepares what is kept of an entry for secrets that are no longer the
+// same. They are replaced once the plan is in force.
+func (b *builder) renew(l *live, id identity, h *config.Hook) {
+	w, ok := l.binding.(*transport.Webhook)
+	if !ok {
+		return
+	}
+	before := l.declared.Load().Webhook
+	if before.Secrets == h.Webhook.Secrets {
+		return
+	}
+	o, err := b.webhookOptions(id.chain, h, &l.events)
+	if err == nil {
+		if reflect.DeepEqual(before.Auth, h.Webhook.Auth) {
+			o.Authorizer = w.Authorizer() // with the token that it has
+		}
+		var apply func()
+		if apply, err = w.Renewed(o); err == nil {
+			b.renewals = append(b.renewals, apply)
+			return
+		}
+		err = h.Mistake("url", err.Error())
+	}
+	b.mistakes = append(b.mistakes, err)
+}
+
+func (b *builder) webhookOptions(chainName string, h *config.Hook, e *events) (transport.WebhookOptions, error) {
 	w := h.Webhook
 	o := transport.WebhookOptions{
 		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
@@ -358,13 +402,13 @@ func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding,
 	if w.Auth != nil {
 		var err error
 		if o.Authorizer, err = authorizer(w.Auth, o.Proxy); err != nil {
-			return nil, h.Mistake("auth", err.Error())
+			return o, h.Mistake("auth", err.Error())
 		}
 	}
 	if w.SigningKeys != nil {
 		s, err := signer(w.SigningKeys)
 		if err != nil {
-			return nil, h.Mistake("signing.secret", err.Error())
+			return o, h.Mistake("signing.secret", err.Error())
 		}
 		o.Signer = s
 	}
@@ -377,10 +421,10 @@ func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding,
 	if w.BindAnswers != config.Unbound {
 		var err error
 		if o.Answers, err = answerChecker(w); err != nil {
-			return nil, h.Mistake("bind_answers", err.Error())
+			return o, h.Mistake("bind_answers", err.Error())
 		}
 	}
-	return settled(h, "url")(transport.NewWebhook(o))
+	return o, nil
 }
 
 func breakerOptions(b config.Breaker) transport.BreakerOptions {

@@ -78,6 +78,9 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	for _, m := range next.plan.hooks {
 		m.declared.Store(m.entry)
 	}
+	for _, renew := range next.renewals {
+		renew()
+	}
 	next.activate()
 	before, lives := g.plans.put(next.plan), g.lives
 	g.set, g.lives, g.seats = set, next.lives, next.seats

@@ -57,6 +57,11 @@ var published = map[string]string{
 	"hookgate_config_last_reload_successful":                "",
 	"hookgate_config_info":                                  "sha256",
 	"hookgate_config_last_reload_success_timestamp_seconds": "",
+	"hookgate_audit_records_total":                          "result sink",
+	"hookgate_audit_withheld_total":                         "",
+	"hookgate_auth_failures_total":                          "reason",
+	"hookgate_caller_requests_total":                        "caller result",
+	"hookgate_caller_in_flight":                             "caller",
 	"hookgate_build_info":                                   "goversion revision version",
 	"hookgate_approvals_total":                              "outcome",
 	"hookgate_approvals_pending":                            "",
@@ -66,7 +71,8 @@ var published = map[string]string{
 // whole is a configuration in which every metric has series.
 func whole() metrics.Config {
 	return metrics.Config{
-		Sum: [32]byte{0x5e, 0xed},
+		Sum:     [32]byte{0x5e, 0xed},
+		Callers: []metrics.Caller{{Name: "ci", InFlight: nobody}},
 		Chains: []metrics.Chain{
 			{Participants: []*metrics.Participant{
 				{Name: "secrets", Binding: metrics.InProcess, Events: chain.Events(), Guard: true, Causes: []chain.Cause{chain.Error}},

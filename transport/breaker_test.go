@@ -50,7 +50,7 @@ func (o *transitions) Transition(from, to BreakerState) {
 
 // behind puts a webhook of the given breaker in front of s.
 func behind(s sender, o BreakerOptions, observer WebhookObserver) *Webhook {
-	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer, ColdAfter: time.Minute}, &url.URL{Scheme: "http", Host: "hook.test"}, s, nil)
+	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer, ColdAfter: time.Minute}, &url.URL{Scheme: "http", Host: "hook.test"}, &reach{sender: s, refused: func() {}})
 }
 
 func says(body string) (reply, *sendFailure) {

@@ -103,13 +103,13 @@ func inBubble(t *testing.T, o WebhookOptions, secure *tls.Config, serve func(c *
 // dialerOf is what opens the connections of a webhook.
 func dialerOf(t *testing.T, w *Webhook) *dialer {
 	t.Helper()
-	switch s := w.sender.(type) {
+	switch s := w.reach.Load().sender.(type) {
 	case *httpSender:
 		return s.dial
 	case *plainSender:
 		return s.dial
 	}
-	t.Fatalf("the sender is a %T", w.sender)
+	t.Fatalf("the sender is a %T", w.reach.Load().sender)
 	return nil
 }
 

@@ -251,9 +251,9 @@ func TestT8_ACredentialThatIsNotTakenIsForgotten(t *testing.T) {
 func TestT8_NoConnectionGrowsOldWhileACredentialIsWaitedFor(t *testing.T) {
 	h := listen(t, nil, answering)
 	s := func(w *Webhook) *plainSender {
-		s, ok := w.sender.(*plainSender)
+		s, ok := w.reach.Load().sender.(*plainSender)
 		if !ok {
-			t.Fatalf("%T is not the sender for plain HTTP", w.sender)
+			t.Fatalf("%T is not the sender for plain HTTP", w.reach.Load().sender)
 		}
 		return s
 	}

@@ -118,10 +118,10 @@ func TestWebhook_BehindABreakerThatHasOpenedNoOldConnectionIsUsed(t *testing.T) 
 				var slow sync.WaitGroup
 				slow.Go(func() { same(t, allowing(), ask(t, w)) })
 				synctest.Wait()
-				real := w.sender
-				w.sender = failing{real}
+				real := w.reach.Load()
+				w.reach.Store(&reach{sender: failing{real.sender}, refused: real.refused})
 				tryOnce(t, w) // opens it
-				w.sender = real
+				w.reach.Store(real)
 				close(release)
 				slow.Wait()
 				time.Sleep(time.Second + time.Millisecond)

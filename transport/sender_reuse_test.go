@@ -441,7 +441,7 @@ func TestT7_CloseLeavesNoConnectionAndLetsCallsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			ask(t, w)
-			w.sender.dropIdle() // so that the next call dials
+			w.reach.Load().sender.dropIdle() // so that the next call dials
 			if n := <-gone; n != 0 {
 				t.Errorf("connection %d was dropped, want the idle one", n)
 			}

@@ -69,29 +69,34 @@ type WebhookOptions struct {
 // that hung up, not a call refused by the limit or cut short by the chain's
 // budget.
 type Webhook struct {
-	where   string // the URL as logs show it
-	sender  sender
+	options WebhookOptions // what it is made of
+	where   string         // the URL as logs show it
+	reach   atomic.Pointer[reach]
 	breaker *breaker
 	calls   limit
 	warmth  warmth
 	observe WebhookObserver
 	closed  atomic.Bool
-	// refused is called where the endpoint does not take the credential.
-	refused func()
-	// authorized says that questions carry a credential, and hidden is what
-	// the operator's headers have in them.
-	authorized bool
-	hidden     *secrets
-	answers    AnswerChecker
-	source     string // of events; empty where questions are none
-	wrapping   Wrapping
 }
 
 // NewWebhook returns the binding of a remote participant, or every reason why
 // the options cannot be one.
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
+	o, u, err := checked(o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newReach(o, u)
+	if err != nil {
+		return nil, err
+	}
+	return newWebhook(o, u, r), nil
+}
+
+// checked are the options with their defaults, and the URL.
+func checked(o WebhookOptions) (WebhookOptions, *url.URL, error) {
 	u, err := checkURL(o.URL, o.TLS != nil)
-	headers, headersErr := operatorHeaders(o.Headers)
+	_, headersErr := operatorHeaders(o.Headers)
 	errs := []error{err, headersErr, o.Breaker.check(), checkEventSource(o.EventSource)}
 	if o.MaxInFlight < 0 {
 		errs = append(errs, fmt.Errorf("max in flight %d is negative", o.MaxInFlight))
@@ -108,9 +113,9 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if !validHeaderValue(o.UserAgent) {
 		errs = append(errs, fmt.Errorf("user agent %q has control characters", o.UserAgent))
 	}
-	security, err := secured(u, o.TLS)
+	_, err = secured(u, o.TLS)
 	if err = errors.Join(append(errs, err)...); err != nil {
-		return nil, err
+		return o, nil, err
 	}
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 1024
@@ -127,24 +132,16 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "hookgate"
 	}
-	hidden := secretsOf(headers)
-	setFixed(headers, o.UserAgent)
-	if u.Scheme == "http" && o.Proxy == nil {
-		return newWebhook(o, u, newPlainSender(o, u, headers), hidden), nil
-	}
-	return newWebhook(o, u, newHTTPSender(o, u, headers, security), hidden), nil
+	return o, u, nil
 }
 
-// newWebhook puts breaker and limit in front of a sender.
-func newWebhook(o WebhookOptions, u *url.URL, s sender, hidden *secrets) *Webhook {
+// newWebhook puts breaker and limit in front of an endpoint.
+func newWebhook(o WebhookOptions, u *url.URL, r *reach) *Webhook {
 	w := &Webhook{
-		where: shown(u), sender: s, calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
-		observe: observerOf(o), refused: func() {},
-		authorized: o.Authorizer != nil, hidden: hidden, answers: o.Answers, source: o.EventSource, wrapping: o.Wrapping,
+		options: o, where: shown(u), calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
+		observe: observerOf(o),
 	}
-	if f, ok := o.Authorizer.(forgetter); ok {
-		w.refused = f.Forget
-	}
+	w.reach.Store(r)
 	w.breaker = newBreaker(o.Breaker, w.observe.Transition)
 	return w
 }
@@ -193,11 +190,11 @@ func (w *Webhook) tidy() {
 	if opened {
 		w.warmth.forget()
 	}
-	switch {
+	switch at := w.reach.Load(); {
 	case opened:
-		w.sender.renew()
+		at.sender.renew()
 	case w.closed.Load():
-		w.sender.dropIdle()
+		at.sender.dropIdle()
 	}
 }
 
@@ -225,18 +222,19 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 		deadline:    call.Deadline,
 		late:        call.Late,
 	}
-	if w.answers != nil {
+	at := w.reach.Load()
+	if at.answers != nil {
 		q.more = append(q.more, field{headerID, q.id}) // which a signature repeats
 	}
-	if w.source != "" {
-		q.more = append(q.more, cloudEvent(w.source, q.id, call.Request, time.Now())...)
+	if source := w.options.EventSource; source != "" {
+		q.more = append(q.more, cloudEvent(source, q.id, call.Request, time.Now())...)
 	}
-	if w.authorized {
+	if at.authorizer != nil {
 		q.given = &secrets{}
 	}
-	r, failed := w.sender.send(ctx, q)
-	answer, pause := w.answer(ctx, call, q, r, failed)
-	if answer.Failure != nil && w.repeats(q, r, failed, answer.Failure.Detail) {
+	r, failed := at.sender.send(ctx, q)
+	answer, pause := w.answer(ctx, at, call, q, r, failed)
+	if answer.Failure != nil && at.repeats(q, r, failed, answer.Failure.Detail) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
 	}
 	return answer, pause
@@ -244,17 +242,17 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 
 // repeats says that what came back has a secret of the question in it. All of
 // it is looked at, since a detail may end in the midst of one.
-func (w *Webhook) repeats(q question, r reply, failed *sendFailure, detail string) bool {
+func (at *reach) repeats(q question, r reply, failed *sendFailure, detail string) bool {
 	said := strings.Join([]string{detail, r.location, r.encoding, r.retryAfter, r.functionError, string(r.body)}, "\n")
 	if failed != nil {
 		said = failed.err.Error()
 	}
-	return w.hidden.in(said) || q.given.in(said)
+	return at.hidden.in(said) || q.given.in(said)
 }
 
 // answer is what came of a question, and for how long the endpoint asked to be
 // left alone.
-func (w *Webhook) answer(ctx context.Context, call chain.Call, q question, r reply, failed *sendFailure) (chain.Answer, time.Duration) {
+func (w *Webhook) answer(ctx context.Context, at *reach, call chain.Call, q question, r reply, failed *sendFailure) (chain.Answer, time.Duration) {
 	switch {
 	case ctx.Err() != nil:
 		return chain.Fail(chain.Internal, "was asked, but the caller hung up", w.where), 0
@@ -266,7 +264,7 @@ func (w *Webhook) answer(ctx context.Context, call chain.Call, q question, r rep
 	if pause := r.pauseAsked(w.breaker.options.MaxRetryAfter); pause > 0 {
 		return w.throttled(r, pause), pause
 	}
-	return w.judge(r, q, call.Request.Event()), 0
+	return w.judge(at, r, q, call.Request.Event()), 0
 }
 
 // throttled is the failure of an endpoint that asks to be left alone.
@@ -278,7 +276,7 @@ func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
 
 // judge reads a reply. Its status says whether the participant lives, and only
 // then its body what it decided.
-func (w *Webhook) judge(r reply, q question, event chain.Event) chain.Answer {
+func (w *Webhook) judge(at *reach, r reply, q question, event chain.Event) chain.Answer {
 	switch r.status {
 	case http.StatusOK:
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
@@ -286,7 +284,7 @@ func (w *Webhook) judge(r reply, q question, event chain.Event) chain.Answer {
 		return chain.Fail(chain.Redirect, fmt.Sprintf("answered with status %d, a redirect, which is never followed", r.status),
 			fmt.Sprintf("POST %s: to %.512q", w.where, r.location))
 	case http.StatusUnauthorized, http.StatusForbidden:
-		w.refused()
+		at.refused()
 		fallthrough
 	default:
 		return chain.Fail(chain.Status, fmt.Sprintf("answered with status %d", r.status),
@@ -296,11 +294,11 @@ func (w *Webhook) judge(r reply, q question, event chain.Event) chain.Answer {
 		return chain.Fail(chain.Malformed, "answered in a content encoding that was not asked for",
 			fmt.Sprintf("POST %s: Content-Encoding %.64q", w.where, r.encoding))
 	}
-	body, failure := w.wrapping.unwrapped(r)
+	body, failure := w.options.Wrapping.unwrapped(r)
 	if failure != nil {
 		return *failure
 	}
-	return bound(w.answers, readAnswer(body, event), body, q)
+	return bound(at.answers, readAnswer(body, event), body, q)
 }
 
 func (w *Webhook) detail(failed *sendFailure) string {
@@ -333,5 +331,5 @@ func (w *Webhook) Status() Status {
 // replaced may still ask; its connections then end with each call.
 func (w *Webhook) Close() {
 	w.closed.Store(true)
-	w.sender.dropIdle()
+	w.reach.Load().sender.dropIdle()
 }

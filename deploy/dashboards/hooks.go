@@ -97,9 +97,20 @@ func hooks() sheet {
 					queries: []query{{expr: summed("hook, result", "hookgate_hook_first_calls_total", ofHook), legend: "{{hook}} first call {{result}}"}, {expr: summed("hook, result", "hookgate_hook_warmups_total", ofHook), legend: "{{hook}} ping {{result}}"}},
 				},
 			}},
-			{title: "Shadows", panels: []panel{
+			{title: "Canaries and shadows", panels: []panel{
 				{
-					kind: lines, title: "Decisions that a shadow would have changed", unit: perSecond, width: 24,
+					kind: timeline, title: "Canaries", unit: count, width: 8,
+					does:    "A canary is a call that the hook must deny. failing: it let it pass, or did not answer, so treat it as no guard at all until you know why. A hook that was never asked is failing too.",
+					words:   map[string]word{"0": {"failing", "red"}, "1": {"denied", "green"}},
+					queries: []query{{expr: "min by (hook) (hookgate_hook_canary_passing{" + ofHook + "})", legend: "{{hook}}"}},
+				},
+				{
+					kind: lines, title: "Checks of canaries", unit: perSecond, width: 8,
+					does:    "Nothing where something should be: the canary is not sent, and the panel beside this one shows an old answer.",
+					queries: []query{{expr: summed("hook, result", "hookgate_hook_canary_checks_total", ofHook), legend: "{{hook}} {{result}}"}},
+				},
+				{
+					kind: lines, title: "Decisions that a shadow would have changed", unit: perSecond, width: 8,
 					does:    "What would happen if the hook enforced. Read the decisions it would have changed before you set mode: enforce; from allow to deny stops agents.",
 					queries: []query{{expr: summed("hook, from, to", "hookgate_shadow_flips_total", ofHook), legend: "{{hook}}: {{from}} to {{to}}"}},
 				},

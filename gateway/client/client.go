@@ -127,8 +127,9 @@ type fields struct {
 	inputOf []string
 	// noInput says that an input that is not there is an empty one.
 	noInput bool
-	// parsed says that a text that holds a JSON object stands for that object.
-	parsed bool
+	// parsed and parsedOutput say that a text that holds a JSON object stands for
+	// that object, as an input and as a result.
+	parsed, parsedOutput bool
 	// failed is a member that makes the result an error where it is neither
 	// absent, null nor false; succeeded is one that makes it one where it is
 	// false.

@@ -8,12 +8,12 @@ import "github.com/hookgate/hookgate/chain"
 func cursor() *Client {
 	in := &fields{
 		workspace: "workspace_roots.0|cwd", agent: "conversation_id|session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input",
-		output: "tool_output", parsed: true, mcpServer: "mcp_server_name", mcpTool: "tool_name",
+		output: "tool_output", parsed: true, parsedOutput: true, mcpServer: "mcp_server_name", mcpTool: "tool_name",
 	}
 	command, file, failed := *in, *in, *in
 	command.input, command.inputOf = "", []string{"command", "cwd"}
 	file.input, file.inputOf = "", []string{"file_path"}
-	failed.output = "error_message|error"
+	failed.output, failed.parsedOutput = "error_message|error", false
 	return &Client{
 		title:   "Cursor",
 		eventAt: "hook_event_name",

@@ -57,6 +57,9 @@ func (o object) names() map[string]bool {
 // find returns the value to which a path leads and the member of the body that
 // it is in. A null is nothing.
 func (o object) find(p path) (value json.RawMessage, in string) {
+	if p == "" {
+		return nil, "" // which is no name, though a member can be called so
+	}
 	for way := range strings.SplitSeq(string(p), "|") {
 		if value := o.follow(way); value != nil && string(value) != "null" {
 			return value, first(way)

@@ -259,7 +259,10 @@ func (f *found) findInput(in *fields, o object) error {
 	default:
 		return fmt.Errorf("there is no %s, which is the tool's input", in.input)
 	}
-	f.input = in.parse(value)
+	f.input = value
+	if in.parsed {
+		f.input = objectIn(value)
+	}
 	return nil
 }
 
@@ -296,7 +299,10 @@ func (f *found) findOutput(e *event, o object) error {
 		return fmt.Errorf("there is no %s, which is the tool's result", e.in.output)
 	}
 	f.used = append(f.used, from)
-	f.output = e.in.parse(value)
+	f.output = value
+	if e.in.parsedOutput {
+		f.output = objectIn(value)
+	}
 	f.isError = e.failed
 	if why, _ := o.find(e.in.failed); why != nil && string(why) != "false" {
 		f.isError = true
@@ -307,12 +313,9 @@ func (f *found) findOutput(e *event, o object) error {
 	return nil
 }
 
-// parse returns the JSON object that a text holds, and any other value as it
+// objectIn returns the JSON object that a text holds, and any other value as it
 // is.
-func (in *fields) parse(value []byte) []byte {
-	if !in.parsed {
-		return value
-	}
+func objectIn(value []byte) []byte {
 	inner := strings.TrimSpace(text(value))
 	if strings.HasPrefix(inner, "{") && chain.CheckValue([]byte(inner)) == nil {
 		return []byte(inner)

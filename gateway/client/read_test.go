@@ -215,6 +215,28 @@ func TestAnInputThatIsTextOfAnObjectIsThatObject(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsATextStaysOne(t *testing.T) {
+	for name, body := range map[string]string{
+		"copilot": `{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"x","tool_input":"{}","tool_result":{"text_result_for_llm":"{\"a\":1}"}}`,
+		"cline":   `{"hookName":"PostToolUse","taskId":"t","postToolUse":{"toolName":"x","parameters":{},"result":"{\"a\":1}","success":true}}`,
+		"codex":   `{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"x","tool_input":{},"tool_response":"{\"a\":1}"}`,
+	} {
+		if got := envelopeOf(t, name, "", body); !strings.Contains(got, `"output":"{\"a\":1}"`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := envelopeOf(t, "cursor", "", `{"hook_event_name":"postToolUse","tool_name":"x","tool_input":{},"tool_output":"{\"output\":1.0}"}`); !strings.Contains(got, `"output":{"output":1.0}`) {
+		t.Errorf("cursor: %s", got)
+	}
+}
+
+func TestAMemberWithoutANameIsNoFieldOfTheEnvelope(t *testing.T) {
+	got := envelopeOf(t, "gemini-cli", "", `{"":"other","hook_event_name":"AfterTool","session_id":"s","tool_name":"x","tool_input":{},"tool_response":{"llmContent":"r"}}`)
+	if !strings.Contains(got, `"tool_call_id":"gemini-cli-`) || !strings.Contains(got, `"":"other"`) {
+		t.Errorf("envelope %s", got)
+	}
+}
+
 func TestWhatAModelPutsIntoAnInputMakesNoOtherToolOfIt(t *testing.T) {
 	got := envelopeOf(t, "cline", "", `{"hookName":"PreToolUse","taskId":"t","preToolUse":{"toolName":"execute_command",`+
 		`"parameters":{"command":"git push --force","server_name":"harmless","tool_name":"echo","arguments":"{}"}}}`)

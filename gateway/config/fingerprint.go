@@ -43,6 +43,24 @@ func (c *Command) fingerprint(d digest) {
 
 func (w *Webhook) fingerprint(d digest) {
 	d.text(w.URL.String())
+	d.flag(w.CloudEvents)
+	d.number(int(w.Unwrap))
+	w.Breaker.fingerprint(d)
+	d.number(int(w.ColdAfter))
+	d.flag(w.Warmup)
+	d.number(int(w.MaxConnAge))
+	d.flag(w.Proxy.FromEnvironment)
+	d.flag(w.Proxy.URL != nil)
+	if w.Proxy.URL != nil {
+		d.text(w.Proxy.URL.String())
+	}
+	w.Limits.fingerprint(d)
+}
+
+// secrets is the hash of everything that can be replaced while the binding
+// stays: what is sent with every call, and who the two sides are to each other.
+func (w *Webhook) secrets() [sha256.Size]byte {
+	d := newDigest()
 	d.number(len(w.Headers))
 	for _, name := range slices.Sorted(maps.Keys(w.Headers)) {
 		d.text(name)
@@ -54,12 +72,6 @@ func (w *Webhook) fingerprint(d digest) {
 	}
 	d.texts(w.SigningKeys)
 	d.number(int(w.BindAnswers))
-	d.flag(w.CloudEvents)
-	d.number(int(w.Unwrap))
-	w.Breaker.fingerprint(d)
-	d.number(int(w.ColdAfter))
-	d.flag(w.Warmup)
-	d.number(int(w.MaxConnAge))
 	d.flag(w.TLS != nil)
 	if w.TLS != nil {
 		d.number(len(w.TLS.read))
@@ -68,12 +80,7 @@ func (w *Webhook) fingerprint(d digest) {
 		}
 		d.text(w.TLS.ServerName)
 	}
-	d.flag(w.Proxy.FromEnvironment)
-	d.flag(w.Proxy.URL != nil)
-	if w.Proxy.URL != nil {
-		d.text(w.Proxy.URL.String())
-	}
-	w.Limits.fingerprint(d)
+	return d.sum()
 }
 
 func (u *Use) fingerprint(d digest) {

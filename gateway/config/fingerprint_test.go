@@ -62,7 +62,7 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 	cert, key := keyPair(t)
 	otherCert, otherKey := keyPair(t)
 	write(t, dir, map[string]string{"c.pem": cert, "k.pem": key, "oc.pem": otherCert, "ok.pem": otherKey})
-	seen := map[[32]byte]string{}
+	seen := map[[2][32]byte]string{}
 	for _, text := range []string{
 		`command: [x]`, `command: [y]`, `command: [x, ""]`, `command: [x, "", ""]`, `command: [x, a, b]`, `command: [x, ab]`,
 		`command: [x], dir: sub`, `command: [x], env: {A: "1"}`, `command: [x], env: {A: "2"}`, `command: [x], env: {A1: ""}`,
@@ -100,26 +100,46 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 		`use: shell`, `use: paths`, `use: shell, with: {a: 1}`, `use: shell, with: {a: 1.0}`, `use: shell, with: {a: "1"}`,
 		`use: shell, with: {b: 1}`, `use: shell, with: {a: [1]}`,
 	} {
-		print := hookIn(t, dir, "{name: a, "+text+"}").Fingerprint
+		print := printOf(hookIn(t, dir, "{name: a, "+text+"}"))
 		if other, taken := seen[print]; taken {
 			t.Errorf("%s and %s have one fingerprint", other, text)
 		}
 		seen[print] = text
 	}
-	var before [][32]byte
+}
+
+// printOf are both hashes of an entry.
+func printOf(h *Hook) [2][32]byte {
+	if h.Webhook == nil {
+		return [2][32]byte{h.Fingerprint}
+	}
+	return [2][32]byte{h.Fingerprint, h.Webhook.Secrets}
+}
+
+func TestF8_SecretsAreReplacedWhileTheFingerprintStays(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := keyPair(t)
+	otherCert, otherKey := keyPair(t)
 	ofFiles := []string{
-		`{name: a, url: "https://h", tls: {ca_file: c.pem}}`, `{name: a, url: "https://h", auth: {bearer: "${file:secret}"}}`,
+		`{name: a, url: "https://h", tls: {ca_file: c.pem}}`, `{name: a, url: "https://h", tls: {cert_file: c.pem, key_file: k.pem}}`,
+		`{name: a, url: "https://h", auth: {bearer: "${file:secret}"}}`, `{name: a, url: "https://h", headers: {X-Key: "${file:secret}"}}`,
 		`{name: a, url: "https://h", signing: {secret: ["${file:secret}"]}}`,
 		`{name: a, url: "https://h", auth: {google_id_token: {audience: x, credentials_file: secret}}}`,
 	}
-	write(t, dir, map[string]string{"secret": "one"})
+	write(t, dir, map[string]string{"c.pem": cert, "k.pem": key, "secret": "one"})
+	var before [][2][32]byte
 	for _, text := range ofFiles {
-		before = append(before, hookIn(t, dir, text).Fingerprint)
+		before = append(before, printOf(hookIn(t, dir, text)))
 	}
-	write(t, dir, map[string]string{"c.pem": otherCert, "secret": "two"})
+	write(t, dir, map[string]string{"c.pem": otherCert, "k.pem": otherKey, "secret": "two"})
+	plain := hookIn(t, dir, `{name: a, url: "https://h"}`).Fingerprint
 	for i, text := range ofFiles {
-		if hookIn(t, dir, text).Fingerprint == before[i] {
-			t.Errorf("%s: with something else in the file it has the same fingerprint", text)
+		after := printOf(hookIn(t, dir, text))
+		if after[0] != before[i][0] || after[0] != plain {
+			t.Errorf("%s: with something else in the file it has another fingerprint", text)
+		}
+		if after[1] == before[i][1] {
+			t.Errorf("%s: with something else in the file it has the same secrets", text)
 		}
 	}
 }

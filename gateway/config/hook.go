@@ -58,8 +58,8 @@ type Hook struct {
 	// Fingerprint is the hash of everything its binding is made of, resolved
 	// values and the contents of referenced files, and of its canary. What the chain alone looks
 	// at (name, event, tools, conditions, timeout, guard, mode, on_failure) is
-	// not part of it. Of two loads, entries with equal fingerprints can share
-	// one binding.
+	// not part of it, nor are the secrets of a [Webhook]. Of two loads, entries
+	// with equal fingerprints can share one binding.
 	Fingerprint [sha256.Size]byte
 }
 
@@ -162,6 +162,9 @@ func (r *reading) hook(v value) *Hook {
 	}
 	if len(r.errors) == before {
 		h.Fingerprint = h.fingerprint()
+		if h.Webhook != nil {
+			h.Webhook.Secrets = h.Webhook.secrets()
+		}
 	}
 	return h
 }

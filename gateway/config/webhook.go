@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -47,6 +48,10 @@ type Webhook struct {
 	TLS    *TLS
 	Proxy  Proxy
 	Limits Limits
+
+	// Secrets is the hash of Headers, Auth, SigningKeys, BindAnswers and TLS:
+	// what can be replaced while the binding stays.
+	Secrets [sha256.Size]byte
 }
 
 // Proxy is through whom an endpoint is reached. The zero Proxy is nobody.

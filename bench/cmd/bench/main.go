@@ -30,6 +30,8 @@ func start() int {
 	var s settings
 	flag.StringVar(&s.programs.Gateway, "gateway", "", "the gateway's binary")
 	flag.StringVar(&s.programs.Peer, "peer", "", "binary of cmd/peer")
+	flag.StringVar(&s.programs.Ask, "ask", "", "binary of gateway-ask, for the scenario ask")
+	flag.StringVar(&s.programs.Post, "post", "", "binary of cmd/post, for the scenario ask")
 	flag.StringVar(&s.programs.Say, "say", "", "binary of cmd/say")
 	flag.StringVar(&s.programs.Python, "python", "python3", "Python, for the hook in bench/say.py")
 	flag.StringVar(&s.programs.OPA, "opa", "", "OPA's binary, for the scenario in-process")
@@ -71,6 +73,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"start", "an idle gateway, and how soon one decides", (*bench).start},
+		{"ask", "the command hook of an agent, from start to exit", (*bench).ask},
 		{"remote", "one remote hook", (*bench).remote},
 		{"bodies", "large calls", (*bench).bodies},
 		{"guards", "five guards of 5 ms", (*bench).guards},

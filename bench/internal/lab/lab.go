@@ -36,7 +36,7 @@ func EnvelopeOf(size int) string {
 
 // Programs are the binaries that a lab starts.
 type Programs struct {
-	Gateway, Peer, Say, Python, OPA string
+	Gateway, Ask, Post, Peer, Say, Python, OPA string
 }
 
 // Lab starts programs and ends them.
