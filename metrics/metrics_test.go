@@ -52,6 +52,7 @@ var published = map[string]string{
 	"hookgate_client_refusals_total":                        "client status",
 	"hookgate_http_requests_in_flight":                      "",
 	"hookgate_http_requests_in_flight_limit":                "",
+	"hookgate_certificate_expiry_timestamp_seconds":         "certificate hook",
 	"hookgate_hook_timeout_seconds":                         "hook",
 	"hookgate_config_reloads_total":                         "result",
 	"hookgate_config_last_reload_successful":                "",
@@ -80,6 +81,7 @@ func whole() metrics.Config {
 				with(endpoint("dlp"), func(p *metrics.Participant) {
 					p.Events, p.OnFailure, p.WarmsUp, p.TLS = post(), chain.AllowOnFailure, true, true
 					p.CanaryPassing = func() bool { return false }
+					p.Certificates = map[metrics.Certificate]time.Time{metrics.ClientCertificate: time.Unix(1800000000, 0), metrics.CACertificate: time.Unix(1900000000, 0)}
 				}),
 				with(endpoint("trial"), func(p *metrics.Participant) { p.Mode, p.Guard = chain.Shadow, true }),
 			}},
