@@ -18,7 +18,10 @@ func agentcore() *Client {
 	const response template = `{"interceptorOutputVersion":"1.0","mcp":{"transformedGatewayResponse":$echo}}`
 	return &Client{
 		title:   "AgentCore",
-		eventOf: agentcoreEvent, expect: map[string]string{"interceptorInputVersion": `"1.0"`},
+		eventOf: agentcoreEvent,
+		exact: "mcp.gatewayRequest.body.id|mcp.gatewayRequest.body.method|mcp.gatewayRequest.body.params.name|mcp.gatewayRequest.body.params.arguments|" +
+			"mcp.gatewayResponse.body.result.content|mcp.gatewayResponse.body.result.isError|mcp.gatewayResponse.body.error",
+		expect: map[string]string{"interceptorInputVersion": `"1.0"`},
 		events: []event{{
 			name: "REQUEST", at: chain.PreToolUse, in: in, echo: "mcp.gatewayRequest.body", edited: "params.arguments",
 			allow:  request,

@@ -18,6 +18,10 @@ type Client struct {
 	// are not carried.
 	expect map[string]string
 	events []event
+	// exact are ways whose names must not stand there in another case too: the
+	// body is not the client's own but of whoever it guards against, and goes on
+	// to a program that may not tell the two apart.
+	exact path
 	// pathIsNoEvent says that what follows the client's name in a path is the
 	// path of the request that is guarded.
 	pathIsNoEvent bool

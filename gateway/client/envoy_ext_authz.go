@@ -12,6 +12,7 @@ func envoyExtAuthz() *Client {
 	return &Client{
 		title: "Envoy", deniedStatus: 403,
 		eventOf: mcpMethod, pathIsNoEvent: true,
+		exact: "id|method|params.name|params.arguments",
 		events: []event{
 			{name: "tools/call", at: chain.PreToolUse, in: in, allow: `{}`, deny: denied},
 			{name: "another method", allow: `{}`},

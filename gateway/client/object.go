@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -77,6 +78,30 @@ func (o object) follow(way string) json.RawMessage {
 		value = step(value, name)
 	}
 	return value
+}
+
+// checkCase refuses a name that differs only by case from one on the ways of a
+// path: two readers would read two meanings.
+func (o object) checkCase(p path) error {
+	for way := range strings.SplitSeq(string(p), "|") {
+		name, rest, more := strings.Cut(way, ".")
+		for _, m := range o {
+			if m.name != name && strings.EqualFold(m.name, name) {
+				return fmt.Errorf("field %.60q differs from %q only by case: two readers would read two meanings", m.name, name)
+			}
+		}
+		if !more {
+			continue
+		}
+		inner, err := readObject(o.member(name))
+		if err != nil {
+			continue // without an object nothing of the way is there
+		}
+		if err := inner.checkCase(path(rest)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step returns a member of an object, or an element of a list.

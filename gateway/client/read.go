@@ -36,6 +36,9 @@ func (c *Client) Read(name string, body []byte) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err = o.checkCase(c.exact); err != nil {
+		return nil, err
+	}
 	if name, err = c.eventName(name, o); err != nil {
 		return nil, err
 	}

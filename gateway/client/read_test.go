@@ -246,3 +246,58 @@ func TestWhatAModelPutsIntoAnInputMakesNoOtherToolOfIt(t *testing.T) {
 		}
 	}
 }
+
+// What is guarded goes on to a server that may read names in any case, and take
+// the last.
+func TestD4_ACallForAServerHasItsNamesInOneCaseAlone(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"Name":"x"}}%s}`
+	bodies := map[string]struct{ body, field string }{
+		"the method":    {`{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"x"}}`, "Method"},
+		"the method, ſ": {`{"id":1,"method":"ping","paramſ":{"name":"x"}}`, "paramſ"},
+		"the tool":      {`{"id":1,"method":"tools/call","params":{"name":"read","NAME":"drop"}}`, "NAME"},
+		"the input":     {`{"id":1,"method":"tools/call","params":{"name":"read","arguments":{},"Arguments":{"all":true}}}`, "Arguments"},
+		"the call":      {fmt.Sprintf(call, `,"Params":{"name":"drop"}`), "Params"},
+		"its id":        {fmt.Sprintf(call, `,"ID":2`), "ID"},
+	}
+	for name, tc := range bodies {
+		for agent, body := range map[string]string{
+			"envoy-ext-authz": tc.body,
+			"agentcore":       `{"interceptorInputVersion":"1.0","mcp":{"gatewayRequest":{"body":` + tc.body + `}}}`,
+		} {
+			t.Run(agent+", "+name, func(t *testing.T) {
+				got, err := client(t, agent).Read("", []byte(body))
+				if err == nil {
+					t.Fatalf("read as %+v", got)
+				}
+				if want := fmt.Sprintf("field %q differs from ", tc.field); !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q, want %q", err, want)
+				}
+				if a := client(t, agent).Refuse("", []byte(body), "no"); a.Decision != chain.Deny {
+					t.Errorf("refused as %+v", a)
+				}
+			})
+		}
+	}
+	if got := envelopeOf(t, "envoy-ext-authz", "", fmt.Sprintf(call, ``)); !strings.Contains(got, `"input":{"Name":"x"}`) {
+		t.Errorf("envelope %s", got)
+	}
+	result := `{"interceptorInputVersion":"1.0","mcp":{"gatewayRequest":{"body":{"id":1,"method":"tools/call","params":{"name":"x"}}},` +
+		`"gatewayResponse":{"body":{"result":{"content":[],"Content":[{"type":"text","text":"a key"}]}}}}}`
+	if got, err := client(t, "agentcore").Read("", []byte(result)); err == nil {
+		t.Errorf("read as %+v", got)
+	}
+}
+
+func TestAToolOfAServerIsNotTakenForABuiltInOneOfItsName(t *testing.T) {
+	for name, tc := range map[string]struct{ client, body, want string }{
+		"Cursor":     {"cursor", `{"hook_event_name":"beforeMCPExecution","tool_name":"Shell","tool_input":"{}","mcp_server_name":"other"}`, `"tool_name":"Shell","tool_alias":"mcp__other__Shell"`},
+		"Gemini CLI": {"gemini-cli", `{"hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{},"mcp_context":{"server_name":"other","tool_name":"read_file"}}`, `"tool_name":"read_file","tool_alias":"mcp__other__read_file"`},
+		"Windsurf":   {"windsurf", `{"agent_action_name":"pre_mcp_tool_use","tool_info":{"mcp_server_name":"other","mcp_tool_name":"run_command","mcp_tool_arguments":{}}}`, `"tool_name":"run_command","tool_alias":"mcp__other__run_command"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := envelopeOf(t, tc.client, "", tc.body); !strings.Contains(got, tc.want) {
+				t.Errorf("envelope %s has no %s", got, tc.want)
+			}
+		})
+	}
+}
