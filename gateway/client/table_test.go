@@ -145,17 +145,17 @@ func TestEveryAliasIsOneOfTheShared(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct{ client, tool, server, mcpTool, want string }{
-		"a known tool":            {"claude-code", "Bash", "", "", "shell"},
-		"the shared name itself":  {"gemini-cli", "read_file", "", "", ""},
-		"an unknown tool":         {"claude-code", "Task", "", "", ""},
-		"the shared MCP name":     {"claude-code", "mcp__git__push", "", "", ""},
-		"an MCP tool of Kiro":     {"kiro", "@git/push", "", "", "mcp__git__push"},
-		"of AgentCore":            {"agentcore", "git___push", "", "", "mcp__git__push"},
-		"of Gemini CLI":           {"gemini-cli", "mcp_git_push", "git", "push", "mcp__git__push"},
-		"of Cursor":               {"cursor", "MCP:push", "", "", "mcp____push"},
-		"of goose":                {"goose", "git__push", "", "", "mcp__git__push"},
-		"a shell of goose":        {"goose", "developer__shell", "", "", "shell"},
-		"a known one named a MCP": {"cline", "execute_command", "git", "push", "shell"},
+		"a known tool":           {"claude-code", "Bash", "", "", "shell"},
+		"the shared name itself": {"gemini-cli", "read_file", "", "", ""},
+		"an unknown tool":        {"claude-code", "Task", "", "", ""},
+		"the shared MCP name":    {"claude-code", "mcp__git__push", "", "", ""},
+		"an MCP tool of Kiro":    {"kiro", "@git/push", "", "", "mcp__git__push"},
+		"of AgentCore":           {"agentcore", "git___push", "", "", "mcp__git__push"},
+		"of Gemini CLI":          {"gemini-cli", "mcp_git_push", "git", "push", "mcp__git__push"},
+		"of Cursor":              {"cursor", "MCP:push", "", "", "mcp____push"},
+		"of goose":               {"goose", "git__push", "", "", "mcp__git__push"},
+		"a shell of goose":       {"goose", "developer__shell", "", "", "shell"},
+		"an MCP tool so named":   {"cursor", "Shell", "git", "Shell", "mcp__git__Shell"},
 	} {
 		c, _ := Find(tc.client)
 		if got := c.alias(tc.tool, tc.server, tc.mcpTool); got != tc.want {

@@ -21,9 +21,9 @@ type mcpNames struct{ prefix, between string }
 func (c *Client) alias(name, server, tool string) string {
 	alias := c.tools[name]
 	switch {
-	case alias != "":
 	case server != "" && tool != "":
 		alias = mcpAlias(server, tool)
+	case alias != "":
 	case c.mcp.between != "":
 		rest, ok := strings.CutPrefix(name, c.mcp.prefix)
 		if server, tool, cut := strings.Cut(rest, c.mcp.between); ok && cut {
