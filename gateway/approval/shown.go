@@ -9,15 +9,49 @@ import (
 	"unicode/utf16"
 )
 
-// Shown is a JSON value as people read it: indented, and with every sign
-// escaped that would act on a screen or turn the order of what is read. It is
-// JSON still, of the same meaning.
+// maxIndent is how many blanks a value may grow by when it is indented, in bytes.
+// The sum grows with the depth of each line, so that a small value which is made
+// for it would fill the memory.
+const maxIndent = MaxCall
+
+// Shown is a JSON value as people read it: indented, as long as that does not
+// make it too long, and with every sign escaped that would act on a screen or
+// turn the order of what is read. It is JSON still, of the same meaning.
 func Shown(value []byte) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, value, "", "  "); err != nil {
+	var err error
+	if indentation(value) > maxIndent {
+		err = json.Compact(&b, value)
+	} else {
+		err = json.Indent(&b, value, "", "  ")
+	}
+	if err != nil {
 		return ShownText(string(value))
 	}
 	return shown(b.String(), true)
+}
+
+// indentation is how many blanks indent a value.
+func indentation(value []byte) int {
+	blanks, depth, quoted := 0, 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++ // what is escaped ends nothing
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+			blanks += 2 * depth
+		case c == '}', c == ']':
+			depth--
+			blanks += 2 * depth
+		case c == ',':
+			blanks += 2 * depth
+		}
+	}
+	return blanks
 }
 
 // ShownText is a text of one line as people read it, under the same rules.

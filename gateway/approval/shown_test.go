@@ -3,6 +3,7 @@ package approval_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"unicode"
 
@@ -25,6 +26,25 @@ func TestNothingThatIsShownActsOnAScreen(t *testing.T) {
 	}
 	if got := approval.ShownText("a\nb\t\x1b[0m\u202E"); got != `a\u000ab\u0009\u001b[0m\u202e` {
 		t.Errorf("a text is shown as %s", got)
+	}
+}
+
+func TestAValueDoesNotGrowWithoutBoundWhereItIsShown(t *testing.T) {
+	wide := strings.TrimSuffix(strings.Repeat("1, \t\n", 20_000), ", \t\n")
+	value := []byte(`{"a\"[":` + strings.Repeat("[", 4000) + wide + strings.Repeat("]", 4000) + `}`)
+	got := approval.Shown(value)
+	if len(got) > len(value) {
+		t.Errorf("%d bytes are shown as %d", len(value), len(got))
+	}
+	var want bytes.Buffer
+	if err := json.Compact(&want, value); err != nil {
+		t.Fatal(err)
+	}
+	if got != want.String() {
+		t.Errorf("it is shown as another value: %.60s", got)
+	}
+	if got := approval.Shown([]byte(`{"[[\"[":["]"]}`)); got != "{\n  \"[[\\\"[\": [\n    \"]\"\n  ]\n}" {
+		t.Errorf("a value of signs in texts is shown as %s", got)
 	}
 }
 
