@@ -72,7 +72,7 @@ func (b *builder) build() (*built, error) {
 	agents, who := b.agents(), b.access()
 	b.askers(agents)
 	p, activate, err := b.assemble(chains, all, agents, who)
-	if err = errors.Join(append(b.mistakes, err)...); err != nil {
+	if err = errors.Join(append(b.mistakes, b.checkAudit(), err)...); err != nil {
 		for _, l := range b.fresh {
 			l.binding.Close()
 		}
@@ -121,6 +121,10 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, 
 		}
 		p.chains[d.options.Name] = c
 	}
+	p.audit, p.members = auditOf(b.set), make(map[*chain.Participant]*member, len(all))
+	for _, m := range all {
+		p.members[m.participant] = m
+	}
 	p.callers = map[*access.Caller]*metrics.CallerObserver{}
 	for i, c := range callersOf(who) {
 		p.callers[c] = series.Callers[i]
@@ -164,7 +168,7 @@ func (m *member) measured() *metrics.Participant {
 	}
 	return &metrics.Participant{
 		Name: p.Name, Binding: m.reached, Mode: p.Mode, Events: p.Events, Tools: p.Tools,
-		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, CanaryPassing: passing, TLS: m.secured(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
+		OnFailure: p.OnFailure, Guard: p.Guard, Timeout: p.Timeout, WarmsUp: m.warmup != nil, CanaryPassing: passing, TLS: m.secured(), Certificates: m.certificates(), Causes: m.causes(), HasBreaker: m.reached == metrics.Webhook,
 		State: func() metrics.State {
 			status := m.binding.Status()
 			s := metrics.State{InFlight: status.InFlight}
@@ -186,6 +190,18 @@ func breakerState(s transport.BreakerState) metrics.BreakerState {
 		return metrics.BreakerOpen
 	}
 	return 0
+}
+
+// certificates are those that the entry names and that end.
+func (m *member) certificates() map[metrics.Certificate]time.Time {
+	if m.entry == nil || m.entry.Webhook == nil || m.entry.Webhook.TLS == nil {
+		return nil
+	}
+	all := map[metrics.Certificate]time.Time{
+		metrics.ClientCertificate: m.entry.Webhook.TLS.CertificateUntil, metrics.CACertificate: m.entry.Webhook.TLS.RootsUntil,
+	}
+	maps.DeleteFunc(all, func(_ metrics.Certificate, ends time.Time) bool { return ends.IsZero() })
+	return all
 }
 
 // secured says that the way to the member is secured by TLS.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/hex"
 	"log/slog"
 	"net/http"
@@ -70,7 +69,9 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	if verdict.Abandoned {
 		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
 	} else {
-		g.keep(r.Context(), newRecord(id, time.Now(), p.sum, name, request, verdict), verdict)
+		g.keep(r.Context(), decision{
+			id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict,
+		})
 	}
 	return verdict, nil
 }
@@ -122,18 +123,4 @@ func wanted(r *http.Request) time.Duration {
 		return 0 // not ours to understand: the chain's own budget holds
 	}
 	return max(time.Duration(ms)*time.Millisecond, time.Millisecond)
-}
-
-// keep logs a decision and remembers it.
-func (g *Gateway) keep(ctx context.Context, d *record, v *chain.Verdict) {
-	g.history.add(d)
-	if v.Cause == chain.Internal {
-		g.log.LogAttrs(ctx, slog.LevelError, "a decision met a fault of the gateway", slog.String("decision_id", d.id), slog.String("fault", v.Detail))
-	}
-	if g.options.DecisionLog == nil {
-		return
-	}
-	if _, err := g.options.DecisionLog.Write(append(d.line, '\n')); err != nil {
-		g.log.LogAttrs(ctx, slog.LevelError, "a decision could not be logged", slog.String("decision_id", d.id), slog.Any("error", err))
-	}
 }

@@ -36,15 +36,17 @@ func clip(text string) string {
 
 // newRecord makes the record of a verdict. It keeps nothing of the request
 // alive but its tool's name.
-func newRecord(id string, at time.Time, configSum, chainName string, r *chain.Request, v *chain.Verdict) *record {
+func newRecord(of *decision) *record {
+	r, v := of.request, of.verdict
 	d := &record{
-		id: id, chain: chainName, tool: clip(r.ToolName()),
+		id: of.id, chain: of.chain, tool: clip(r.ToolName()),
 		decision: v.Outcome.Decision.String(), cause: v.Cause.String(),
 	}
-	line := at.AppendFormat(append(make([]byte, 0, 640), `{"time":"`...), time.RFC3339Nano)
+	line := of.at.AppendFormat(append(make([]byte, 0, 640), `{"time":"`...), time.RFC3339Nano)
 	line = append(line, '"')
-	line = appendText(line, "id", id)
-	line = appendText(line, "chain", chainName)
+	line = appendText(line, "id", of.id)
+	line = appendText(line, "chain", of.chain)
+	line = appendMore(line, "caller", of.caller)
 	line = appendText(line, "event", r.Event().String())
 	line = appendText(line, "workspace", r.Workspace())
 	line = appendText(line, "agent_id", r.AgentID())
@@ -54,7 +56,7 @@ func newRecord(id string, at time.Time, configSum, chainName string, r *chain.Re
 	line = appendMore(line, "reason", v.Outcome.Reason)
 	line = appendText(line, "cause", d.cause)
 	line = appendMilliseconds(line, v.Took)
-	line = appendText(line, "config_sha256", configSum)
+	line = appendText(line, "config_sha256", of.plan.sum)
 	line = appendMore(line, "fault", v.Detail)
 	line = append(line, `,"answers":[`...)
 	for i := range v.Steps {

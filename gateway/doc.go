@@ -25,4 +25,6 @@
 //     reads the body: whatever the gateway refuses is that agent's own deny.
 //   - G11 Where callers are told apart, nothing of a request but its head is read
 //     before its sender is known, and nobody reaches more than its entry names.
+//   - G12 Where the record of a decision has to be safe, nothing is allowed before
+//     it is.
 package gateway

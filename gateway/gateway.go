@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,8 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hookgate/hookgate/gateway/approval"
+	"github.com/hookgate/hookgate/gateway/audit"
 	"github.com/hookgate/hookgate/gateway/client"
 	"github.com/hookgate/hookgate/gateway/config"
+	"github.com/hookgate/hookgate/gateway/guard"
 	"github.com/hookgate/hookgate/metrics"
 	"github.com/hookgate/hookgate/transport"
 )
@@ -64,6 +67,9 @@ type Options struct {
 	// BodyTimeout is how long a caller may take to send a request, and how long
 	// to read an answer. Default 30 s.
 	BodyTimeout time.Duration
+	// DrainDelay is how long a stop still takes new calls, after it was announced.
+	// Default none.
+	DrainDelay time.Duration
 	// DrainTimeout is how long calls in flight may take to end at a stop.
 	// Default 30 s.
 	DrainTimeout time.Duration
@@ -89,6 +95,11 @@ type Options struct {
 	// DecisionLog takes one line of JSON for each decision, in one Write; it is
 	// used from many goroutines and must not block for long. Nil is nobody.
 	DecisionLog io.Writer
+	// Audit is where records of decisions go. The gateway closes the sinks, once
+	// New has returned it.
+	Audit []audit.Output
+	// AuditState has records go to where approvals are kept as well.
+	AuditState bool
 	// Registry takes the metrics. Nil means one of the gateway's own.
 	Registry *prometheus.Registry
 	// Version, Revision and GoVersion say what was built.
@@ -112,6 +123,7 @@ func (o Options) withDefaults() (Options, error) {
 	bound("MaxTurns", int64(o.MaxTurns))
 	bound("BodyTimeout", int64(o.BodyTimeout))
 	bound("DrainTimeout", int64(o.DrainTimeout))
+	bound("DrainDelay", int64(o.DrainDelay))
 	bound("ReloadInterval", int64(o.ReloadInterval))
 	bound("InterceptorTimeout", int64(o.InterceptorTimeout))
 	o.Addr = or(o.Addr, "127.0.0.1:8080")
@@ -159,17 +171,21 @@ type Gateway struct {
 	options Options
 	log     *slog.Logger
 	callers *callers
-	shown   *certificate // nil where the main listener speaks plain HTTP
-	metrics *metrics.Metrics
-	scrapes http.Handler
-	history *history
-	keeper  *keeper
-	desk    *approval.Desk
-	plans   plans
-	clients map[string]*client.Client
+	trail   *audit.Trail // nil until there is a configuration in force
+	// redactor takes credentials out of what records hold of inputs and outputs.
+	redactor *guard.Redactor
+	shown    *certificate // nil where the main listener speaks plain HTTP
+	metrics  *metrics.Metrics
+	scrapes  http.Handler
+	history  *history
+	keeper   *keeper
+	desk     *approval.Desk
+	plans    plans
+	clients  map[string]*client.Client
 	// jsonType is the value of a header that every decision has.
 	jsonType []string
 
+	closing  sync.Once
 	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
 	// first are the entries for whose warm-up and canary a start waits.
@@ -200,6 +216,13 @@ func New(options Options) (*Gateway, error) {
 	flying := new(atomic.Int64)
 	var m *metrics.Metrics
 	k := &keeper{dir: o.StateDir, databaseURL: o.DatabaseURL, log: o.Logger}
+	if o.AuditState {
+		out, err := k.auditOutput()
+		if err != nil {
+			return nil, err
+		}
+		o.Audit = append(slices.Clone(o.Audit), out)
+	}
 	desk := newDesk(&o, k, &m)
 	m, err = newMetrics(o, o.Registry, flying, shown, measuredApprovals(desk))
 	if err != nil {
@@ -212,7 +235,7 @@ func New(options Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), jsonType: []string{"application/json"},
+		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), redactor: guard.NewRedactor(), jsonType: []string{"application/json"},
 		callers: &callers{
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
 		},
@@ -227,6 +250,7 @@ func New(options Options) (*Gateway, error) {
 		g.Close()
 		return nil, err
 	}
+	g.trail = newTrail(o, m.Audit())
 	for _, m := range g.plans.current().hooks {
 		if m.warmup != nil || m.canary != nil {
 			g.first = append(g.first, m.live)
@@ -239,7 +263,7 @@ func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64, 
 	return metrics.New(metrics.Options{
 		Registerer: registry, Version: o.Version, Revision: o.Revision, GoVersion: o.GoVersion,
 		Routes: routes(), Clients: measuredClients(), MaxTimeout: longestTimeout, MaxBudget: longestBudget, MaxTurn: longestTurn,
-		AuthReasons: authReasons(o), CertificateExpiry: shown.expiry(),
+		AuditSinks: auditNames(o), AuthReasons: authReasons(o), CertificateExpiry: shown.expiry(),
 		InFlight: func() int { return int(flying.Load()) }, MaxInFlight: o.MaxInFlight, Approvals: approvals,
 	})
 }
@@ -308,11 +332,15 @@ func served(err error) error {
 // not within the time (G9). The admin listener answers until the last.
 func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.stopping.Store(true)
+	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping",
+		slog.String("drain_delay", g.options.DrainDelay.String()), slog.String("drain_timeout", g.options.DrainTimeout.String()))
+	// Whoever sends callers here takes a while to see that this is not ready.
+	// Until then they are answered, and asked to come by another connection.
+	<-time.After(g.options.DrainDelay)
 	g.history.close()
 	g.desk.Stop() // nobody can answer any more, so waiting would only be longer
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
-	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping", slog.String("drain_timeout", g.options.DrainTimeout.String()))
 	if err := main.Shutdown(ctx); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelWarn, "calls in flight were cut off at the drain timeout", slog.Int64("requests", g.flying.Load()))
 		if err := main.Close(); err != nil {
@@ -338,6 +366,14 @@ func (g *Gateway) Close() {
 	}
 	g.stopShadows()
 	g.retiring.Wait()
+	g.closing.Do(func() {
+		if g.trail == nil {
+			return
+		}
+		if err := g.trail.Close(); err != nil {
+			g.log.Error("the audit trail did not end well", slog.Any("error", err))
+		}
+	})
 	g.desk.Close()
 	g.keeper.close()
 }

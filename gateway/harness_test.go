@@ -350,3 +350,7 @@ func shut(t *testing.T, c io.Closer) {
 }
 
 func loopbackIPs() []net.IP { return []net.IP{net.IPv4(127, 0, 0, 1)} }
+
+func denying(context.Context, *chain.Request) (chain.Outcome, error) {
+	return chain.Outcome{Decision: chain.Deny}, nil
+}

@@ -186,3 +186,19 @@ func TestProfilesAreOffUnlessAskedFor(t *testing.T) {
 		}
 	}
 }
+
+func TestG9_AnAnnouncedStopStillAnswersAndAsksForAnotherConnection(t *testing.T) {
+	r := start(t, Options{DrainDelay: 2 * time.Second})
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.stop() }()
+	eventually(t, "it is not ready", func() bool {
+		return r.do(http.MethodGet, r.admin+"/readyz", "").status == http.StatusServiceUnavailable
+	})
+	got := r.raw(posted(preText))
+	if !strings.HasPrefix(got, "HTTP/1.1 200 OK") || !strings.Contains(got, "\r\nConnection: close\r\n") || !strings.HasSuffix(got, `{"decision":"allow"}`) {
+		t.Errorf("it is answered %s", got)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}

@@ -179,3 +179,7 @@ func (g *Gateway) reaches(r *http.Request, chainName string) *problem {
 func (g *Gateway) sees(r *http.Request, chainName string) bool {
 	return g.options.CallersFile == "" || visitorOf(r).Reaches(chainName)
 }
+
+// callerName is the name of who sends a request, empty where callers are not
+// told apart.
+func callerName(r *http.Request) string { return visitorOf(r).Name() }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/access"
+	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/metrics"
 )
 
@@ -17,6 +18,9 @@ type plan struct {
 	// access is nil where callers are not told apart.
 	access  *access.Access
 	callers map[*access.Caller]*metrics.CallerObserver
+	audit   config.Audit
+	// members are the hooks by what they are in their chains.
+	members map[*chain.Participant]*member
 
 	mu       sync.Mutex
 	inside   int  // requests that are being decided by it

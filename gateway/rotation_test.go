@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,11 +32,11 @@ type authority struct {
 	pem  string
 }
 
-func newAuthority(t *testing.T, name string) authority {
+func newAuthority(t *testing.T, name string, until time.Time) authority {
 	t.Helper()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(48 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotAfter: until, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	a := authority{key: newKey(t)}
 	a.cert, a.pem = signed(t, template, template, a.key, a.key)
@@ -123,12 +124,13 @@ type generation struct {
 
 func newGeneration(t *testing.T, n int) *generation {
 	t.Helper()
+	until := time.Now().Add(time.Duration(n+1) * time.Hour)
 	g := &generation{
 		token:   fmt.Sprintf("%s-%d", canary, n),
-		servers: newAuthority(t, fmt.Sprint("servers ", n)), clients: newAuthority(t, fmt.Sprint("clients ", n)),
+		servers: newAuthority(t, fmt.Sprint("servers ", n), until), clients: newAuthority(t, fmt.Sprint("clients ", n), until),
 	}
-	g.clientPEM, g.keyPEM = g.clients.issue(t, time.Now().Add(time.Hour))
-	certPEM, keyPEM := g.servers.issue(t, time.Now().Add(time.Hour))
+	g.clientPEM, g.keyPEM = g.clients.issue(t, until)
+	certPEM, keyPEM := g.servers.issue(t, until)
 	var err error
 	if g.serving, err = tls.X509KeyPair([]byte(certPEM), []byte(keyPEM)); err != nil {
 		t.Fatal(err)
@@ -227,10 +229,22 @@ hooks:
 			if body := r.do(http.MethodGet, r.base+"/v1/hooks", "").body; !strings.Contains(body, fmt.Sprintf(`"allow":%d,`, asked)) {
 				t.Errorf("after %d decisions the hooks are %s", asked, body)
 			}
+			// The gauge is of what is in force: the bundle still has the one before.
+			latest := generations[len(generations)-1]
+			block, _ := pem.Decode([]byte(latest.clientPEM))
+			leaf, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.wantMetric(`hookgate_certificate_expiry_timestamp_seconds{certificate="client",hook="h"}`, seconds(leaf.NotAfter))
+			r.wantMetric(`hookgate_certificate_expiry_timestamp_seconds{certificate="ca",hook="h"}`, seconds(generations[len(generations)-2].servers.cert.NotAfter))
 			wantSilence(t, r, decisions, nil)
 		})
 	}
 }
+
+// seconds is a time as a metric has it.
+func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.Unix()), 'g', -1, 64) }
 
 // load is callers who ask one call after the other.
 type load struct {

@@ -237,6 +237,9 @@ func (g *Gateway) answered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &recorder{ResponseWriter: w}
 		defer g.settle(seen, r, time.Now())
+		if g.stopping.Load() {
+			w.Header().Set("Connection", "close") // whoever asks next asks another replica
+		}
 		next.ServeHTTP(seen, r)
 	})
 }

@@ -149,7 +149,9 @@ type turnDecider struct {
 func (d *turnDecider) Decide(ctx context.Context, req *agentproc.PermissionRequest, envelope *chain.Request) agentproc.Answer {
 	id, trace := identify(d.request)
 	verdict := d.agent.chain.Decide(transport.WithTraceparent(ctx, trace), envelope, 0)
-	d.gateway.keep(ctx, newRecord(id, time.Now(), d.plan.sum, d.agent.profile.Chain, envelope, verdict), verdict)
+	d.gateway.keep(ctx, decision{
+		id: id, at: time.Now(), plan: d.plan, chain: d.agent.profile.Chain, caller: callerName(d.request), request: envelope, verdict: verdict,
+	})
 	answer, settled := agentproc.AnswerTo(verdict.Outcome)
 	if !settled {
 		answer = d.byDefault(ctx, id, req, envelope)

@@ -81,12 +81,14 @@ type readers struct {
 	hasBreaker bool
 	canaries   []func() bool
 	timeout    time.Duration // the shortest; zero where there is none
+	// certificates are when the first of each kind ends.
+	certificates map[Certificate]time.Time
 }
 
 func (s states) add(name string, p *Participant) {
 	r := s[name]
 	if r == nil {
-		r = &readers{}
+		r = &readers{certificates: map[Certificate]time.Time{}}
 		s[name] = r
 	}
 	r.all = append(r.all, p.State)
@@ -94,6 +96,11 @@ func (s states) add(name string, p *Participant) {
 		r.timeout = p.Timeout
 	}
 	r.hasBreaker = r.hasBreaker || p.HasBreaker
+	for kind, ends := range p.Certificates {
+		if first, ok := r.certificates[kind]; !ok || ends.Before(first) {
+			r.certificates[kind] = ends
+		}
+	}
 	if p.CanaryPassing != nil {
 		r.canaries = append(r.canaries, p.CanaryPassing)
 	}
@@ -127,6 +134,9 @@ func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(shapes.inFlight, prometheus.GaugeValue, float64(inFlight), name)
 		if r.timeout > 0 {
 			ch <- prometheus.MustNewConstMetric(shapes.hookTimeout, prometheus.GaugeValue, r.timeout.Seconds(), name)
+		}
+		for kind, ends := range r.certificates {
+			ch <- prometheus.MustNewConstMetric(shapes.certificateExpiry, prometheus.GaugeValue, float64(ends.Unix()), name, kind.String())
 		}
 		if len(r.canaries) > 0 {
 			ch <- prometheus.MustNewConstMetric(shapes.canaryPassing, prometheus.GaugeValue, r.passing(), name)

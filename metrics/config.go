@@ -60,6 +60,9 @@ type Participant struct {
 	HasBreaker bool
 	// TLS says that the way to it is secured by TLS.
 	TLS bool
+	// Certificates are those that the way to it rests on and that end, each with
+	// when the first of them does; nil is none.
+	Certificates map[Certificate]time.Time
 	// WarmsUp says that it is asked before it is needed.
 	WarmsUp bool
 	// CanaryPassing says whether it denied the last time what it has to deny. It
@@ -80,6 +83,28 @@ type State struct {
 	// NextTry is when that lets the next call through; zero where it is not
 	// open.
 	NextTry time.Time
+}
+
+// Certificate is what a certificate is for. The zero Certificate is for nothing.
+type Certificate uint8
+
+// The certificates.
+const (
+	// ClientCertificate shows the endpoint who asks.
+	ClientCertificate Certificate = iota + 1
+	// CACertificate is of those that the endpoint's has to come from.
+	CACertificate
+)
+
+// String returns what it is for as it stands in labels.
+func (c Certificate) String() string {
+	switch c {
+	case ClientCertificate:
+		return "client"
+	case CACertificate:
+		return "ca"
+	}
+	return "unset"
 }
 
 // Binding is how a participant is reached. The zero Binding is no way at all.

@@ -68,6 +68,7 @@ func newMetrics(t tester) (*metrics.Metrics, *prometheus.Registry) {
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(metrics.Options{
 		Registerer: registry, MaxTimeout: 10 * time.Minute, MaxBudget: time.Hour, MaxTurn: time.Hour, InFlight: nobody, MaxInFlight: 100,
+		AuditSinks: []string{"file"}, AuthReasons: []string{"missing"},
 		Version: "1.2.3", Revision: "abcdef", GoVersion: "go1.26",
 		Routes:  []metrics.Route{{Pattern: "/v1/decide", Codes: []int{200, 400}}},
 		Clients: []metrics.Client{{Name: "gemini-cli", Degradations: []chain.Decision{chain.Modify}, Refusals: []int{400}}},

@@ -27,6 +27,8 @@ type Options struct {
 	MaxTimeout, MaxBudget time.Duration
 	// MaxTurn is the longest that configuration allows an agent's turn to take.
 	MaxTurn time.Duration
+	// AuditSinks are where the audit trail goes.
+	AuditSinks []string
 	// AuthReasons are why nobody may be known by a request, for a process that
 	// tells callers apart.
 	AuthReasons []string
@@ -83,6 +85,7 @@ type Metrics struct {
 	clients   *clients
 	approvals *approvals
 
+	audit        *auditTrail
 	authFailures *prometheus.CounterVec
 	certificate  prometheus.Collector // nil where there is none
 	authReasons  map[string]prometheus.Counter
@@ -120,6 +123,7 @@ func New(o Options) (*Metrics, error) {
 			Help: "1 where the files on disk are those in force, 0 where they were refused and the configuration before stays.",
 		}),
 	}
+	m.audit = newAuditTrail(o.AuditSinks)
 	m.authFailures, m.authReasons = newAuthFailures(o.AuthReasons)
 	if expiry := o.CertificateExpiry; expiry != nil {
 		m.certificate = prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -52,11 +52,17 @@ var published = map[string]string{
 	"hookgate_client_refusals_total":                        "client status",
 	"hookgate_http_requests_in_flight":                      "",
 	"hookgate_http_requests_in_flight_limit":                "",
+	"hookgate_certificate_expiry_timestamp_seconds":         "certificate hook",
 	"hookgate_hook_timeout_seconds":                         "hook",
 	"hookgate_config_reloads_total":                         "result",
 	"hookgate_config_last_reload_successful":                "",
 	"hookgate_config_info":                                  "sha256",
 	"hookgate_config_last_reload_success_timestamp_seconds": "",
+	"hookgate_audit_records_total":                          "result sink",
+	"hookgate_audit_withheld_total":                         "",
+	"hookgate_auth_failures_total":                          "reason",
+	"hookgate_caller_requests_total":                        "caller result",
+	"hookgate_caller_in_flight":                             "caller",
 	"hookgate_build_info":                                   "goversion revision version",
 	"hookgate_approvals_total":                              "outcome",
 	"hookgate_approvals_pending":                            "",
@@ -66,7 +72,8 @@ var published = map[string]string{
 // whole is a configuration in which every metric has series.
 func whole() metrics.Config {
 	return metrics.Config{
-		Sum: [32]byte{0x5e, 0xed},
+		Sum:     [32]byte{0x5e, 0xed},
+		Callers: []metrics.Caller{{Name: "ci", InFlight: nobody}},
 		Chains: []metrics.Chain{
 			{Participants: []*metrics.Participant{
 				{Name: "secrets", Binding: metrics.InProcess, Events: chain.Events(), Guard: true, Causes: []chain.Cause{chain.Error}},
@@ -74,6 +81,7 @@ func whole() metrics.Config {
 				with(endpoint("dlp"), func(p *metrics.Participant) {
 					p.Events, p.OnFailure, p.WarmsUp, p.TLS = post(), chain.AllowOnFailure, true, true
 					p.CanaryPassing = func() bool { return false }
+					p.Certificates = map[metrics.Certificate]time.Time{metrics.ClientCertificate: time.Unix(1800000000, 0), metrics.CACertificate: time.Unix(1900000000, 0)}
 				}),
 				with(endpoint("trial"), func(p *metrics.Participant) { p.Mode, p.Guard = chain.Shadow, true }),
 			}},

@@ -80,3 +80,14 @@ func TestEntriesOfOneNameShareTheLatestTryAndTheWorstCanary(t *testing.T) {
 		t.Errorf("canaries (-want +got):\n%s", diff)
 	}
 }
+
+func TestOfSeveralCertificatesTheFirstToEndIsShown(t *testing.T) {
+	early, late := time.Unix(1800000000, 0), time.Unix(1900000000, 0)
+	until := func(client, ca time.Time) func(*metrics.Participant) {
+		return func(p *metrics.Participant) {
+			p.TLS, p.Certificates = true, map[metrics.Certificate]time.Time{metrics.ClientCertificate: client, metrics.CACertificate: ca}
+		}
+	}
+	_, registry, _ := configured(t, tenant(with(endpoint("dlp"), until(late, early)), with(endpoint("dlp"), until(early, late)), endpoint("bare")))
+	counted(t, registry, "hookgate_certificate_expiry_timestamp_seconds", map[string]float64{"client dlp": 1800000000, "ca dlp": 1800000000})
+}

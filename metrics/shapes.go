@@ -18,6 +18,7 @@ type shapes struct {
 	decisionDurations, hookDurations, turnDurations prometheus.HistogramOpts
 	breakerState, breakerNextTry, canaryPassing     *prometheus.Desc
 	inFlight, configInfo, configSince               *prometheus.Desc
+	certificateExpiry                               *prometheus.Desc
 	hookTimeout, turnsInFlight, callersInFlight     *prometheus.Desc
 }
 
@@ -66,6 +67,9 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 			"Whether a circuit breaker of that hook is in the state.", []string{"hook", "state"}, nil),
 		hookTimeout: prometheus.NewDesc(namespace+"hook_timeout_seconds",
 			"How long a call to the hook may take; of several entries of one name the shortest.", []string{"hook"}, nil),
+		certificateExpiry: prometheus.NewDesc(namespace+"certificate_expiry_timestamp_seconds",
+			"When the first of the certificates ends that the way to the hook rests on: client shows who asks, ca is whom to trust.",
+			[]string{"hook", "certificate"}, nil),
 		breakerNextTry: prometheus.NewDesc(namespace+"breaker_next_try_timestamp_seconds",
 			"When an open circuit breaker of that hook lets the next call through; 0 where none is open.", []string{"hook"}, nil),
 		canaryPassing: prometheus.NewDesc(namespace+"hook_canary_passing",
@@ -90,6 +94,6 @@ func (s *shapes) descs() []*prometheus.Desc {
 		s.decisions.desc, s.denials.desc,
 		s.answers.desc, s.failures.desc, s.failOpen.desc, s.flips.desc, s.transitions.desc,
 		s.turns.desc, s.permissions.desc, s.callers.desc,
-		s.breakerState, s.breakerNextTry, s.canaryPassing, s.inFlight, s.hookTimeout, s.turnsInFlight, s.callersInFlight, s.configInfo, s.configSince,
+		s.breakerState, s.breakerNextTry, s.canaryPassing, s.inFlight, s.hookTimeout, s.certificateExpiry, s.turnsInFlight, s.callersInFlight, s.configInfo, s.configSince,
 	)
 }

@@ -101,7 +101,7 @@ func (p *program) try(ctx context.Context, client string, path setup.Path, canar
 // tryCommand runs what the client runs. A deny may be that of a gateway that is
 // not there, so that is found out first.
 func (p *program) tryCommand(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
-	if _, err := post(ctx, path.Route, question); err != nil {
+	if _, err := post(ctx, path.Route, path.TokenFile, question); err != nil {
 		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked, so every call is denied: %v", path.Event, err)}
 	}
 	said := p.shell(ctx, path.Command, question)
@@ -121,7 +121,7 @@ func (p *program) tryAlone(ctx context.Context, client string, path setup.Path, 
 }
 
 func (p *program) tryURL(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
-	body, err := post(ctx, path.URL, question)
+	body, err := post(ctx, path.URL, "", question)
 	if err != nil {
 		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked: %v", path.Event, err)}
 	}
@@ -158,13 +158,21 @@ func (p *program) shell(ctx context.Context, line string, stdin []byte) ranLine 
 	return ranLine{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes(), err}
 }
 
-// post sends a question, and returns what was answered with status 200.
-func post(ctx context.Context, address string, question []byte) ([]byte, error) {
+// post sends a question with the token in a file, and returns what was answered
+// with status 200.
+func post(ctx context.Context, address, tokenFile string, question []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if tokenFile != "" {
+		token, err := os.ReadFile(tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -67,6 +67,7 @@ func (p *program) initClient(_ context.Context, args []string) int {
 	s.flags.StringVar(&s.URL, "url", "", "the `address` of the gateway, or of a chain: http://127.0.0.1:8080/v1/chains/NAME (default: that of HOOKGATE_ADDR)")
 	s.flags.DurationVar(&s.Patience, "timeout", 25*time.Second, "how long a hook waits for the gateway; the client waits 10s longer")
 	s.flags.StringVar(&s.Program, "program", "", "the `path` of this program, as the settings name it (default: where it is)")
+	s.flags.StringVar(&s.TokenFile, "token-file", "", "the `file` with the bearer token that gateway ask says, where the gateway wants to know its callers")
 	command := s.flags.Bool("command", false, "have the client run gateway ask, also where it can post by itself")
 	post := s.flags.Bool("http", false, "have the client post by itself, also where that fails open")
 	write := s.flags.Bool("write", false, "merge into the client's settings; the old file is kept beside the new one")

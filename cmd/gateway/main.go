@@ -79,6 +79,7 @@ func (p *program) subcommands() []subcommand {
 		{"approvals", "list what waits for a person, and answer it", p.approvals},
 		{"env", "list the environment variables with their defaults", p.listEnv},
 		{"health", "ask the gateway on this machine whether it is ready", p.health},
+		{"audit", "read the audit trail, verify its chain, and print what was asked for", p.audit},
 		{"token", "make a bearer token for a caller, with its hash", p.token},
 		{"version", "print the version", p.printVersion},
 	}

@@ -347,6 +347,7 @@ func serving(t *testing.T, environ ...string) *served {
 		select {
 		case <-time.After(time.Millisecond):
 		case c := <-code:
+			code <- c // for the stop at the end
 			t.Fatalf("it exits with %d: %s", c, log)
 		}
 		if time.Now().After(deadline) {

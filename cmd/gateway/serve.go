@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -35,8 +36,13 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	if s.LogLevel <= slog.LevelInfo {
 		o.DecisionLog = lines
 	}
+	if o.Audit, err = p.auditOutputs(ctx, s); err != nil {
+		p.complain("gateway: %v\n", err)
+		return exitFailed
+	}
 	g, err := gateway.New(o) //nolint:contextcheck // what it starts lives until it is closed
 	if err != nil {
+		err = errors.Join(err, closeOutputs(o.Audit))
 		p.complain("gateway: %v\n", err)
 		return exitFailed
 	}
@@ -65,10 +71,10 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 	return gateway.Options{
 		Addr: s.Addr, AdminAddr: s.AdminAddr,
 		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir, CallersFile: s.Callers,
-		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile, StateDir: s.StateDir, DatabaseURL: s.DatabaseURL,
+		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile, AuditState: s.AuditState, StateDir: s.StateDir, DatabaseURL: s.DatabaseURL,
 		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
 		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, MaxTurns: s.MaxTurns, BodyTimeout: s.BodyTimeout,
-		DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,
+		DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,
 		LookupEnv: p.lookupEnv, EnvironmentProxy: http.ProxyFromEnvironment, HookEnvironment: p.hookEnvironment(), Logger: log,
 		Version: p.version.version, Revision: p.version.revision, GoVersion: p.version.goVersion,
 	}

@@ -21,28 +21,35 @@ const prefix = "HOOKGATE_"
 // settings are the environment variables. Their help is what gateway env
 // prints.
 type settings struct {
-	Addr            string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs HOOKGATE_CALLERS"`
-	AdminAddr       string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
-	Config          string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
-	ChainsDir       string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
-	AgentsDir       string        `env:"AGENTS_DIR" help:"directory of agents' profiles, one NAME.yaml each; POST /v1/turns runs them"`
-	Callers         string        `env:"CALLERS" help:"file of who may call; without it callers are not told apart"`
-	TLSCertFile     string        `env:"TLS_CERT_FILE" help:"certificate of the main listener, in PEM form; without it that speaks plain HTTP"`
-	TLSKeyFile      string        `env:"TLS_KEY_FILE" help:"key of that certificate"`
-	StateDir        string        `env:"STATE_DIR" help:"directory where approvals are kept in a file of this gateway alone"`
-	DatabaseURL     string        `env:"DATABASE_URL" help:"postgres://… where approvals are kept for several gateways, in place of STATE_DIR"`
-	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
-	LogFormat       string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are JSON in either"`
-	MaxRequestBytes int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"largest body of a request, in bytes"`
-	MaxInFlight     int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"most requests at once; more are answered 503"`
-	MaxTurns        int           `env:"MAX_TURNS" envDefault:"32" help:"most turns of one agent at once; more are answered 503"`
-	BodyTimeout     time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read an answer"`
-	DrainTimeout    time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
-	AllowAnonymous  bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not told apart"`
-	AllowedHosts    []string      `env:"ALLOWED_HOSTS" help:"comma-separated Host names the main listener answers to; on the loopback its own names are the default"`
-	RecentDecisions int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions remembers; 0 is none"`
-	ReloadInterval  time.Duration `env:"RELOAD_INTERVAL" envDefault:"10s" help:"how often files are looked at where no change was announced"`
-	Pprof           bool          `env:"PPROF" envDefault:"false" help:"true: serve /debug/pprof/ on the admin listener"`
+	Addr              string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs HOOKGATE_CALLERS"`
+	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
+	Config            string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
+	ChainsDir         string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
+	AgentsDir         string        `env:"AGENTS_DIR" help:"directory of agents' profiles, one NAME.yaml each; POST /v1/turns runs them"`
+	Callers           string        `env:"CALLERS" help:"file of who may call; without it callers are not told apart"`
+	TLSCertFile       string        `env:"TLS_CERT_FILE" help:"certificate of the main listener, in PEM form; without it that speaks plain HTTP"`
+	TLSKeyFile        string        `env:"TLS_KEY_FILE" help:"key of that certificate"`
+	StateDir          string        `env:"STATE_DIR" help:"directory where approvals are kept in a file of this gateway alone"`
+	DatabaseURL       string        `env:"DATABASE_URL" help:"postgres://… where approvals are kept for several gateways, in place of STATE_DIR"`
+	AuditFile         string        `env:"AUDIT_FILE" help:"file of the audit trail, chained by hashes; gateway audit reads it"`
+	AuditFileMaxBytes int64         `env:"AUDIT_FILE_MAX_BYTES" envDefault:"104857600" help:"size from which the next audit file is begun, in bytes"`
+	AuditFileKeep     int           `env:"AUDIT_FILE_KEEP" envDefault:"0" help:"how many earlier audit files are kept; 0 is all of them"`
+	AuditState        bool          `env:"AUDIT_STATE" envDefault:"false" help:"true: records of the audit trail go to where approvals are kept"`
+	AuditStdout       bool          `env:"AUDIT_STDOUT" envDefault:"false" help:"true: records of the audit trail go to stdout, one a line"`
+	AuditOTLP         bool          `env:"AUDIT_OTLP" envDefault:"false" help:"true: records of the audit trail are exported as OTLP logs, configured by OTEL_EXPORTER_OTLP_…"`
+	LogLevel          slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
+	LogFormat         string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are JSON in either"`
+	MaxRequestBytes   int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"largest body of a request, in bytes"`
+	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"most requests at once; more are answered 503"`
+	MaxTurns          int           `env:"MAX_TURNS" envDefault:"32" help:"most turns of one agent at once; more are answered 503"`
+	BodyTimeout       time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read an answer"`
+	DrainDelay        time.Duration `env:"DRAIN_DELAY" envDefault:"0s" help:"how long new calls are still taken after SIGTERM, while /readyz answers 503"`
+	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
+	AllowAnonymous    bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not told apart"`
+	AllowedHosts      []string      `env:"ALLOWED_HOSTS" help:"comma-separated Host names the main listener answers to; on the loopback its own names are the default"`
+	RecentDecisions   int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions remembers; 0 is none"`
+	ReloadInterval    time.Duration `env:"RELOAD_INTERVAL" envDefault:"10s" help:"how often files are looked at where no change was announced"`
+	Pprof             bool          `env:"PPROF" envDefault:"false" help:"true: serve /debug/pprof/ on the admin listener"`
 }
 
 // readSettings reads the environment.
@@ -63,7 +70,8 @@ func (p *program) readSettings() (settings, error) {
 	}
 	for name, positive := range map[string]bool{
 		"MAX_REQUEST_BYTES": s.MaxRequestBytes > 0, "MAX_IN_FLIGHT": s.MaxInFlight > 0, "BODY_TIMEOUT": s.BodyTimeout > 0,
-		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "RECENT_DECISIONS": s.RecentDecisions >= 0,
+		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "DRAIN_DELAY": s.DrainDelay >= 0, "RECENT_DECISIONS": s.RecentDecisions >= 0,
+		"AUDIT_FILE_MAX_BYTES": s.AuditFileMaxBytes > 0, "AUDIT_FILE_KEEP": s.AuditFileKeep >= 0,
 	} {
 		if !positive {
 			errs = append(errs, fmt.Errorf("the environment: %s%s is %q: give a positive value", prefix, name, ours[prefix+name]))

@@ -5,6 +5,15 @@
 //   - L1 A record that was acknowledged is on disk, or committed.
 //   - L2 Offsets grow in the order in which records become readable: a reader
 //     that goes on behind the last one it read misses none.
+//   - L3 A trail never holds more than its bounds, and what did not fit, or could
+//     not be kept, is counted.
+//   - L4 Records that are waited for are made safe together: one sync is of
+//     everything that came while the one before was under way.
+//   - L5 Whoever waits for a record is told within the patience of the trail
+//     whether it is safe, and not being told is no.
+//   - L6 A file carries on where it ended. Each of its lines has the hash of the
+//     line before, over rotations and restarts, so that one that is changed,
+//     removed or put in shows.
 package audit
 
 import (

@@ -25,12 +25,21 @@ type File struct {
 	// OnUncovered is the answer where no hook applies; nil where the file does
 	// not say. [Set.Chain] fills it in.
 	OnUncovered *chain.Coverage
+	// Audit is what the operator's file says of the audit trail.
+	Audit Audit
 	// Hooks are the entries in their order.
 	Hooks []*Hook
 
 	// budgetAt is where the file says its budget, its first line where it
 	// does not.
 	budgetAt place
+	auditAt  place
+}
+
+// AuditMistake is an error about what the file says of the audit trail, for what
+// only the gateway knows.
+func (f *File) AuditMistake(message string) Error {
+	return Error{Position{File: f.Path, Line: f.auditAt.line, Column: f.auditAt.column, Path: "audit"}, message}
 }
 
 // parseFile reads a whole file. What is wrong with it is in the reading's
@@ -41,7 +50,11 @@ func (r *reading) parseFile(data []byte) *File {
 	if root == nil {
 		return f
 	}
-	o, ok := r.object(value{node: root}, "schema", "budget_ms", "on_uncovered", "hooks")
+	known := []string{"schema", "budget_ms", "on_uncovered", "hooks"}
+	if r.operators {
+		known = append(known, "audit")
+	}
+	o, ok := r.object(value{node: root}, known...)
 	if !ok {
 		return f
 	}
@@ -54,6 +67,10 @@ func (r *reading) parseFile(data []byte) *File {
 	}
 	if v, ok := o["on_uncovered"]; ok {
 		f.OnUncovered = r.coverage(v)
+	}
+	if v, ok := o["audit"]; ok {
+		f.Audit = r.audit(v)
+		f.auditAt = v.at
 	}
 	f.Hooks = r.hooks(value{node: root}, o)
 	return f

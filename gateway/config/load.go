@@ -198,6 +198,7 @@ func (l *loader) operator() error {
 // file reads one file of the snapshot.
 func (l *loader) file(chain, name, path string, data []byte) *File {
 	r := l.reading(name, path)
+	r.operators = chain == OperatorChain
 	f := r.parseFile(data)
 	l.took(r)
 	l.warnings[chain] = append(l.warnings[chain], r.warnings...)

@@ -218,7 +218,7 @@ func mistakes() map[string][]string {
 			`3: hooks[0] "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"…: name: is longer than 128 bytes`,
 		},
 		"merge-key.yaml": {
-			`2: unknown key "common"; known are schema, budget_ms, on_uncovered and hooks`,
+			`2: unknown key "common"; known are schema, budget_ms, on_uncovered, hooks and audit`,
 			`4: the merge key << is not supported: write the keys out`,
 		},
 		"misplaced-keys.yaml": {
@@ -392,7 +392,7 @@ func mistakes() map[string][]string {
 			`2: unknown key "budgetms"; did you mean "budget_ms"?`,
 			`3: unknown key "on_uncoverd"; did you mean "on_uncovered"?`,
 			`4: unknown key "Hooks"; did you mean "hooks"?`,
-			`6: unknown key "matchers"; known are schema, budget_ms, on_uncovered and hooks`,
+			`6: unknown key "matchers"; known are schema, budget_ms, on_uncovered, hooks and audit`,
 		},
 		"unknown-words.yaml": {
 			`5: hooks[0] "a": event: unknown value "PreToolUse", want pre_tool_use or post_tool_use; did you mean "pre_tool_use"?`,

@@ -32,14 +32,10 @@ func (r *reading) field(v value, event chain.Event) pointer {
 		r.fail(v, `%s is not a JSON pointer into the request: it begins with a slash, like "/input/command"`, quote(s))
 		return nil
 	}
-	tokens := strings.Split(s[1:], "/")
-	for i, token := range tokens {
-		token = strings.ReplaceAll(token, "~1", "/")
-		if strings.Contains(strings.ReplaceAll(token, "~0", ""), "~") {
-			r.fail(v, "%s is not a JSON pointer: ~ is written ~0, and / in a name ~1", quote(s))
-			return nil
-		}
-		tokens[i] = strings.ReplaceAll(token, "~0", "~")
+	tokens, ok := splitPointer(s)
+	if !ok {
+		r.fail(v, "%s is not a JSON pointer: ~ is written ~0, and / in a name ~1", quote(s))
+		return nil
 	}
 	first := tokens[0]
 	switch {

@@ -13,13 +13,15 @@ import (
 // is not what it should be, and have then said so: who reads on finds the rest
 // of the mistakes.
 type reading struct {
-	file     string // as it was configured
-	dir      string // absolute; where relative paths of files start
-	home     string // absolute; where relative directories of commands start
-	fill     filler
-	guards   []string
-	errors   Errors
-	warnings []Warning
+	file   string // as it was configured
+	dir    string // absolute; where relative paths of files start
+	home   string // absolute; where relative directories of commands start
+	fill   filler
+	guards []string
+	// operators is whether the file is the operator's own.
+	operators bool
+	errors    Errors
+	warnings  []Warning
 }
 
 // value is a node with the way that leads to it.

@@ -3,7 +3,9 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"strings"
+	"time"
 )
 
 // TLS is whom an https endpoint has to be, and who the gateway is to it.
@@ -12,6 +14,9 @@ type TLS struct {
 	Roots *x509.CertPool
 	// Certificate is what the gateway shows; nil is nothing.
 	Certificate *tls.Certificate
+	// RootsUntil and CertificateUntil are when the first of them ends; zero
+	// where there is none.
+	RootsUntil, CertificateUntil time.Time
 	// ServerName is the name the endpoint has to prove; empty is the host of
 	// its URL.
 	ServerName string
@@ -29,11 +34,12 @@ func (r *reading) tls(v value) *TLS {
 	}
 	t := &TLS{}
 	if v, ok := o["ca_file"]; ok {
-		if pem, ok := r.pem(t, v); ok {
+		if text, ok := r.pem(t, v); ok {
 			t.Roots = x509.NewCertPool()
-			if !t.Roots.AppendCertsFromPEM(pem) {
+			if !t.Roots.AppendCertsFromPEM(text) {
 				r.fail(v, "has no certificate in PEM form in it")
 			}
+			t.RootsUntil = firstEnd(certificatesIn(text))
 		}
 	}
 	if v, ok := o["server_name"]; ok {
@@ -67,6 +73,32 @@ func (r *reading) pair(t *TLS, v, cert, key value) {
 		return
 	}
 	t.Certificate = &pair
+	t.CertificateUntil = firstEnd(pair.Certificate)
+}
+
+// certificatesIn are the certificates of a file in PEM form.
+func certificatesIn(text []byte) (all [][]byte) {
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return all
+		}
+		if block.Type == "CERTIFICATE" {
+			all = append(all, block.Bytes)
+		}
+	}
+}
+
+// firstEnd is when the first of some certificates ends. Those that cannot be
+// read are in no pool either.
+func firstEnd(all [][]byte) (first time.Time) {
+	for _, der := range all {
+		c, err := x509.ParseCertificate(der)
+		if err == nil && (first.IsZero() || c.NotAfter.Before(first)) {
+			first = c.NotAfter
+		}
+	}
+	return first
 }
 
 // pem reads a file that a value names.

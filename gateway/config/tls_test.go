@@ -67,6 +67,9 @@ hooks:
 		t.Errorf("TLS = %+v", got)
 	}
 	same(t, "directories", []string{dir, filepath.Join(dir, "pki")}, set.Dirs())
+	if end := got.CertificateUntil; end.IsZero() || !end.Equal(got.Certificate.Leaf.NotAfter) || !end.Equal(got.RootsUntil) {
+		t.Errorf("the certificate ends at %v, the authority at %v, want both at %v", end, got.RootsUntil, got.Certificate.Leaf.NotAfter)
+	}
 
 	o.ConfigFile = filepath.Join(dir, "bad.yaml")
 	set, err := Load(o)

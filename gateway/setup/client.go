@@ -34,6 +34,9 @@ type client struct {
 	closing *member
 	// off are keys that keep all hooks from running.
 	off []setting
+	// offList is a list with the names of hooks that do not run; ours is called
+	// hookgate where it has a name.
+	offList []string
 	// gaps are what it cannot be made to promise.
 	gaps func(Transport) []string
 	// trust says whether its user allowed the hooks of a file, where the client

@@ -11,9 +11,13 @@ import (
 // every other exit than 2 for an allow, a program that is not there (127) or
 // was killed (137) included. There is no variable in it, since some clients
 // replace those in their settings.
-func askLine(program, client, event, url string, patience time.Duration) string {
-	return fmt.Sprintf("%s ask --client %s --event %s --url %s --timeout %v || { [ $? -eq 2 ] || echo 'hookgate: gateway ask failed, so this is denied' >&2; exit 2; }",
-		quoted(program), client, event, quoted(url), patience)
+func askLine(a asked, event string) string {
+	token := ""
+	if a.tokenFile != "" {
+		token = " --token-file " + quoted(a.tokenFile)
+	}
+	return fmt.Sprintf("%s ask --client %s --event %s --url %s --timeout %v%s || { [ $? -eq 2 ] || echo 'hookgate: gateway ask failed, so this is denied' >&2; exit 2; }",
+		quoted(a.program), a.client, event, quoted(a.url), a.patience, token)
 }
 
 // closesEveryExit reports whether a line turns every failure of gateway ask into
@@ -64,10 +68,10 @@ func words(line string) []string {
 	return all
 }
 
-// asked is a line of askLine, read back.
+// asked is what a line of askLine says.
 type asked struct {
-	program, client, url string
-	patience             time.Duration
+	program, client, url, tokenFile string
+	patience                        time.Duration
 }
 
 // readAskLine finds a call of gateway ask in a line: ours, or one that its user
@@ -89,6 +93,8 @@ func readAskLine(line string) (a asked, ok bool) {
 				a.client = value
 			case "-url":
 				a.url = value
+			case "-token-file":
+				a.tokenFile = value
 			case "-timeout":
 				if d, err := time.ParseDuration(value); err == nil {
 					a.patience = d

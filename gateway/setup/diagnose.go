@@ -39,6 +39,8 @@ type Path struct {
 	// Command is the line that the client runs, Alone the same with an address
 	// where nobody listens, and Route where it posts to.
 	Command, Alone, Route string
+	// TokenFile holds the token that the command says.
+	TokenFile string
 	// URL is where a client posts by itself.
 	URL      string
 	Patience time.Duration
@@ -124,6 +126,9 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 			if document.is(s) {
 				d.say(Open, "%s has %s: %s, which switches all hooks off", path, strings.Join(s.path, "."), s.value)
 			}
+		}
+		if names, _ := decoded(document.at(c.offList...)).([]any); c.offList != nil && slices.Contains(names, "hookgate") {
+			d.say(Open, "%s names hookgate in %s, which keeps the hook from running", path, strings.Join(c.offList, "."))
 		}
 		entries = d.entries(c, event, document)
 	}
@@ -249,7 +254,7 @@ func (d *Diagnosis) path(c *client, event, line, address string, wait time.Durat
 			d.say(Open, "%s: %v", event, err)
 			return
 		}
-		p.Route = route + "/clients/" + c.name
+		p.Route, p.TokenFile = route+"/clients/"+c.name, a.tokenFile
 		p.Alone = strings.ReplaceAll(line, a.url, nobody)
 	}
 	d.Paths = append(d.Paths, p)

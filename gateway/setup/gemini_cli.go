@@ -31,6 +31,7 @@ func geminiCLI() client {
 		},
 		patience: map[Transport]patience{Command: {"timeout", time.Millisecond, time.Minute}},
 		off:      []setting{{[]string{"hooksConfig", "enabled"}, "false"}},
+		offList:  []string{"hooksConfig", "disabled"},
 		gaps: func(Transport) []string {
 			return []string{
 				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",

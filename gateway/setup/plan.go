@@ -28,6 +28,9 @@ type Options struct {
 	Transport *Transport
 	// Program is the path of this program, for clients that run a command.
 	Program string
+	// TokenFile holds the token by which the gateway knows its caller. Only
+	// gateway ask reads it.
+	TokenFile string
 	// Patience is how long the hook waits for the gateway; the client waits
 	// longer. Zero is 25 s, which is more than a chain's default budget.
 	Patience time.Duration
@@ -97,11 +100,14 @@ func New(o Options) (*Plan, error) {
 	if transport == Command && !filepath.IsAbs(o.Program) {
 		return nil, fmt.Errorf("the program's path %q is not absolute: a client runs its hooks anywhere", o.Program)
 	}
+	if o.TokenFile != "" && (transport != Command || !filepath.IsAbs(o.TokenFile)) {
+		return nil, fmt.Errorf("a token is read by gateway ask alone, from a file with an absolute path: use --command where %s has it", c.title)
+	}
 	for _, event := range c.events() {
 		declared.event = event
 		switch transport {
 		case Command:
-			declared.command = askLine(o.Program, c.name, event, o.URL, o.Patience)
+			declared.command = askLine(asked{o.Program, c.name, o.URL, o.TokenFile, o.Patience}, event)
 		case HTTP:
 			declared.url = address + "/clients/" + c.name + "/" + event
 		case Plugin: // what it sends says the event

@@ -227,7 +227,7 @@ func TestTheHooksOfOthersInOurGroupsStay(t *testing.T) {
 }
 
 func TestS5_WhatFailsOpenIsSaid(t *testing.T) {
-	line := askLine(os.Args[0], "qwen-code", "PreToolUse", "http://127.0.0.1:8080", 25*time.Second)
+	line := askLine(asked{program: os.Args[0], client: "qwen-code", url: "http://127.0.0.1:8080", patience: 25 * time.Second}, "PreToolUse")
 	quotedLine, err := json.Marshal(line)
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +241,7 @@ func TestS5_WhatFailsOpenIsSaid(t *testing.T) {
 		"no hook of ours":       {"qwen-code", hook(`{"type":"command","command":"./mine"}`), "has no hook that asks a gateway"},
 		"of another client":     {"qwen-code", strings.ReplaceAll(hook(good), "qwen-code", "codex"), "has no hook that asks a gateway"},
 		"hooks switched off":    {"qwen-code", strings.Replace(hook(good), `{"hooks"`, `{"disableAllHooks": true, "hooks"`, 1), "switches all hooks off"},
+		"our hook switched off": {"gemini-cli", strings.NewReplacer("qwen-code", "gemini-cli", "PreToolUse", "BeforeTool", `{"hooks":{`, `{"hooksConfig":{"disabled":["hookgate"]},"hooks":{`).Replace(hook(good)), "keeps the hook from running"},
 		"some tools only":       {"qwen-code", strings.ReplaceAll(hook(good), `"*"`, `"run_shell_command"`), "calls of other tools run unasked"},
 		"a late hook":           {"qwen-code", hook(strings.Replace(good, "35000", "25000", 1)), "a slow gateway lets the call run"},
 		"a time-out in seconds": {"qwen-code", hook(strings.Replace(good, "35000", "35", 1)), "a slow gateway lets the call run"},
@@ -323,8 +324,8 @@ func TestSilenceAndOtherExitsAreNoDeny(t *testing.T) {
 
 func TestALineIsReadBackAsItWasWritten(t *testing.T) {
 	for _, program := range []string{"/usr/bin/gateway", "/opt/hook gate/gateway", "/it's/gateway", "/a'b c$d/gateway"} {
-		got, ok := readAskLine(askLine(program, "codex", "PreToolUse", "http://127.0.0.1:8080/v1/chains/dev", 3*time.Second))
-		want := asked{program, "codex", "http://127.0.0.1:8080/v1/chains/dev", 3 * time.Second}
+		want := asked{program, "codex", "http://127.0.0.1:8080/v1/chains/dev", "/etc/hook gate/token", 3 * time.Second}
+		got, ok := readAskLine(askLine(want, "PreToolUse"))
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(asked{})); !ok || diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -347,6 +348,8 @@ func TestWhatCannotBeSetUpIsAnErrorThatSaysWhatCan(t *testing.T) {
 		"another path":            {func(o *Options) { o.URL += "/v1/decide" }, "has a path"},
 		"no posting of its own":   {func(o *Options) { o.Transport = &post }, "only by a command"},
 		"a path that is relative": {func(o *Options) { o.Program = "gateway" }, "is not absolute"},
+		"a token to post":         {func(o *Options) { o.Client, o.TokenFile = "claude-code", "/etc/token" }, "use --command"},
+		"a token somewhere":       {func(o *Options) { o.TokenFile = "token" }, "absolute path"},
 		"no time":                 {func(o *Options) { o.Patience = -1 }, "give a positive time"},
 		"an unknown place":        {func(o *Options) { o.Client = "kiro" }, "name the file with --file"},
 		"a file for programs":     {func(o *Options) { o.Client, o.File = "cline", "/x" }, "leave --file out"},
@@ -374,7 +377,7 @@ func FuzzDeclared(f *testing.F) {
 	f.Add([]byte(`{"hooks":{"PreToolUse":[{"hooks":[{"command":"g ask --client codex"}]}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := codex()
-		h := hook{event: "PreToolUse", command: askLine(program, "codex", "PreToolUse", "http://127.0.0.1:1", time.Second), wait: time.Second}
+		h := hook{event: "PreToolUse", command: askLine(asked{program: program, client: "codex", url: "http://127.0.0.1:1", patience: time.Second}, "PreToolUse"), wait: time.Second}
 		once, err := declared(&c, h, text)
 		if err != nil {
 			return

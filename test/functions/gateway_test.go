@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // secret is what the gateway signs with in these tests.
@@ -150,18 +152,38 @@ func hasAll(series string, labels []string) bool {
 	return true
 }
 
-// causes are the failures of a hook that were counted, by cause.
-func (g *gateway) causes(t testing.TB, hook string) map[string]int {
-	t.Helper()
-	_, text := g.get(t, "/metrics")
-	found := map[string]int{}
+// causes are the failures of a hook in the text of metrics, each with how often
+// it was counted.
+func causes(metrics, hook string) []string {
+	var found []string
 	series := regexp.MustCompile(`(?m)^hookgate_hook_failures_total\{binding="webhook",cause="(\w+)",hook="` + hook + `"\} (\d+)$`)
-	for _, m := range series.FindAllStringSubmatch(text, -1) {
-		if n, err := strconv.Atoi(m[2]); err == nil && n > 0 {
-			found[m[1]] = n
+	for _, m := range series.FindAllStringSubmatch(metrics, -1) {
+		if m[2] != "0" {
+			found = append(found, m[1]+" "+m[2])
 		}
 	}
 	return found
+}
+
+// counted checks the failures that were counted: one of its cause for each hook,
+// and nothing for one whose cause is none.
+func (g *gateway) counted(t testing.TB, hooks map[string]string) {
+	t.Helper()
+	status, metrics := g.get(t, "/metrics")
+	if status != http.StatusOK || strings.Contains(metrics, "CANARY") {
+		t.Errorf("the metrics came with status %d, or have what a function said", status)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for hook, cause := range hooks {
+		want[hook] = ""
+		if cause != "none" {
+			want[hook] = cause + " 1"
+		}
+		got[hook] = strings.Join(causes(metrics, hook), ", ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
 }
 
 // posted posts a body to a function, past the gateway, and returns what came.

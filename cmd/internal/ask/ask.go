@@ -21,6 +21,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -44,8 +45,8 @@ type Program struct {
 
 // options are what the command line says.
 type options struct {
-	url, client, event string
-	timeout            time.Duration
+	url, client, event, tokenFile string
+	timeout                       time.Duration
 }
 
 // Run asks, and returns the exit code.
@@ -81,6 +82,7 @@ func (p *Program) parse(args []string) (options, error) {
 	flags.StringVar(&o.url, "url", "", "the `address` of the gateway, of a chain, or of a route")
 	flags.StringVar(&o.client, "client", "", "whose hook this is: stdin is what that client sends, stdout what it obeys")
 	flags.StringVar(&o.event, "event", "", "the client's event, where what it sends does not say so")
+	flags.StringVar(&o.tokenFile, "token-file", "", "the `file` with the bearer token by which the gateway knows its caller")
 	flags.DurationVar(&o.timeout, "timeout", 25*time.Second, "how long to wait for the answer")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -149,4 +151,26 @@ func (p *Program) print(text []byte) int {
 		return p.block(fmt.Sprintf("the answer could not be printed: %v", err))
 	}
 	return 0
+}
+
+// errNoToken is what a model reads; the rest goes to stderr (K4).
+var errNoToken = errors.New("its token cannot be read")
+
+// token is the value of the header that says who asks; empty where nobody in
+// particular does.
+func (p *Program) token(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		p.complain("gateway ask: --token-file: %v", err)
+		return "", errNoToken
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		p.complain("gateway ask: --token-file: %s does not hold one token", file)
+		return "", errNoToken
+	}
+	return "Bearer " + token, nil
 }

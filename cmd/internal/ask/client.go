@@ -28,9 +28,13 @@ func (p *Program) askClient(ctx context.Context, c *client.Client, o options) in
 	if err != nil {
 		return p.deny(c, o.event, text, err.Error())
 	}
+	token, err := p.token(o.tokenFile)
+	if err != nil {
+		return p.deny(c, o.event, text, err.Error())
+	}
 	ctx, cancel := context.WithDeadline(ctx, began.Add(o.timeout))
 	defer cancel()
-	answer, err := p.relay(ctx, c, route, text)
+	answer, err := p.relay(ctx, c, route, token, text)
 	if err != nil {
 		return p.deny(c, o.event, text, p.reason(ctx, err, o.timeout))
 	}
@@ -84,7 +88,7 @@ var (
 // relay puts a client's text to a gateway. Only status 200 carries an answer,
 // and only one that says that it is a gateway's: another server's could be an
 // allow to this client.
-func (p *Program) relay(ctx context.Context, c *client.Client, route string, text []byte) (client.Command, error) {
+func (p *Program) relay(ctx context.Context, c *client.Client, route, token string, text []byte) (client.Command, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, route, bytes.NewReader(text))
 	if err != nil {
 		return client.Command{}, fmt.Errorf("%w: %w", errUnreachable, err)
@@ -94,6 +98,9 @@ func (p *Program) relay(ctx context.Context, c *client.Client, route string, tex
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "hookgate/"+p.Version)
 	req.Header.Set("X-Hookgate-Timeout-Ms", strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10))
+	if token != "" {
+		req.Header.Set("Authorization", token)
+	}
 	resp, err := direct().Do(req)
 	if err != nil {
 		return client.Command{}, fmt.Errorf("%w: %w", errUnreachable, err)

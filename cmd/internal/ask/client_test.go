@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -262,6 +264,38 @@ func TestARouteIsThatOfTheClientBelowTheAddress(t *testing.T) {
 func TestK1_AnEventThatIsNoToolCallPasses(t *testing.T) {
 	got := run(t, strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"s","cwd":"/"}`), "--client", "claude-code", "--url", "http://127.0.0.1:1", "--timeout", "5s")
 	if got.Code != 0 || strings.Contains(got.Stdout, chain.Deny.String()) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestACallerSaysWhoItIs(t *testing.T) {
+	var said string
+	address := gatewayThat(t, func(w http.ResponseWriter, r *http.Request) {
+		said = r.Header.Get("Authorization")
+		if r.URL.Path == "/v1/decide" {
+			_, _ = io.WriteString(w, `{"decision":"allow"}`)
+			return
+		}
+		decided("allow", `{}`)(w, r)
+	})
+	file := filepath.Join(t.TempDir(), "token")
+	envelope := `{"hook_schema":1,"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"shell","input":{}}`
+	for text, want := range map[string]string{"hg_token\n": "Bearer hg_token", "": "", "two words": "", "two\nlines": ""} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for name, args := range map[string][]string{question(t, "codex"): {"--client", "codex"}, envelope: nil} {
+			said = ""
+			got := run(t, strings.NewReader(name), append(args, "--url", address, "--token-file", file)...)
+			if allowed := !strings.Contains(got.Stdout, "deny"); said != want || allowed != (want != "") {
+				t.Errorf("%q: it said %q: %+v", text, said, got)
+			}
+			if strings.Contains(got.Stdout, file) {
+				t.Errorf("the model reads where the token is: %s", got.Stdout)
+			}
+		}
+	}
+	if got := run(t, strings.NewReader(question(t, "codex")), "--client", "codex", "--url", address, "--token-file", file+".gone"); !strings.Contains(got.Stdout, "its token cannot be read") {
 		t.Errorf("%+v", got)
 	}
 }

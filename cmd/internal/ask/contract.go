@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -29,7 +30,11 @@ func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 	if err != nil {
 		return p.refuse(fmt.Sprintf("stdin is not a hook request: %v", err))
 	}
-	outcome, detail, err := put(ctx, route, req, max(o.timeout-time.Since(began), time.Millisecond))
+	token, err := p.token(o.tokenFile)
+	if err != nil {
+		return p.refuse(err.Error())
+	}
+	outcome, detail, err := put(ctx, route, token, req, max(o.timeout-time.Since(began), time.Millisecond))
 	if err != nil {
 		if detail != "" {
 			p.complain("gateway ask: %s", detail)
@@ -55,8 +60,12 @@ func decidingRoute(address string) (string, error) {
 // put asks a gateway as a gateway asks a remote hook: the same strictness, and
 // the status is read before the body. The error reaches the model; the detail,
 // which may quote what was answered, only stderr.
-func put(ctx context.Context, route string, req *chain.Request, timeout time.Duration) (o chain.Outcome, detail string, err error) {
-	hook, err := transport.NewWebhook(transport.WebhookOptions{URL: route, MaxResponseBytes: maxText})
+func put(ctx context.Context, route, token string, req *chain.Request, timeout time.Duration) (o chain.Outcome, detail string, err error) {
+	headers := http.Header{}
+	if token != "" {
+		headers.Set("Authorization", token)
+	}
+	hook, err := transport.NewWebhook(transport.WebhookOptions{URL: route, Headers: headers, MaxResponseBytes: maxText})
 	if err != nil {
 		return chain.Outcome{}, "", fmt.Errorf("--url cannot be used: %w", err)
 	}

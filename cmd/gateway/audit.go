@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookgate/hookgate/gateway/audit"
+	"github.com/hookgate/hookgate/gateway/state"
+)
+
+// audit reads the audit trail in files, verifies its chain, and prints the
+// records that were asked for, one on a line.
+func (p *program) audit(ctx context.Context, args []string) int {
+	flags := flag.NewFlagSet("gateway audit", flag.ContinueOnError)
+	flags.SetOutput(p.stderr)
+	file := flags.String("file", "", "the audit file; those before it are read too (default HOOKGATE_AUDIT_FILE)")
+	database := flags.Bool("database", false, "read HOOKGATE_DATABASE_URL in place of a file; it has no chain")
+	quiet := flags.Bool("verify", false, "verify the chain alone, and print no records")
+	head := flags.String("head", "", "a head that was noted before, as N:SHA256: the chain has to have passed through it")
+	want := map[string]*string{}
+	for _, name := range []string{"id", "caller", "chain", "event", "agent_id", "tool_name", "decision", "cause"} {
+		want[name] = flags.String(strings.ReplaceAll(name, "_", "-"), "", "only records with this "+name)
+	}
+	since := flags.String("since", "", "only records from this time on, like 2027-01-31T00:00:00Z, or 1h ago")
+	until := flags.String("until", "", "only records before this time")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return exitOK
+		}
+		return exitUsage
+	}
+	if flags.NArg() > 0 {
+		p.complain("gateway audit: takes no arguments, got %q\n", flags.Arg(0))
+		return exitUsage
+	}
+	s, err := p.readSettings()
+	if err != nil {
+		p.complain("gateway audit: %v\n", err)
+		return exitFailed
+	}
+	if *file == "" {
+		*file = s.AuditFile
+	}
+	if *file == "" && !*database {
+		p.complain("gateway audit: which file? Give --file, or set HOOKGATE_AUDIT_FILE\n")
+		return exitUsage
+	}
+	filter, err := newRecordFilter(want, *since, *until, time.Now())
+	if err != nil {
+		p.complain("gateway audit: %v\n", err)
+		return exitUsage
+	}
+	noted, err := parseHead(*head)
+	if err != nil {
+		p.complain("gateway audit: %v\n", err)
+		return exitUsage
+	}
+	if *database {
+		return p.readAuditDatabase(ctx, s.DatabaseURL, filter)
+	}
+	return p.readAudit(*file, *quiet, filter, noted)
+}
+
+// readAuditDatabase prints the records of a database.
+func (p *program) readAuditDatabase(ctx context.Context, url string, filter recordFilter) int {
+	if url == "" {
+		p.complain("gateway audit: which database? Set HOOKGATE_DATABASE_URL\n")
+		return exitUsage
+	}
+	kept, err := state.NewPostgres(url) //nolint:contextcheck // it connects when it is used
+	if err != nil {
+		p.complain("gateway audit: %v\n", err)
+		return exitFailed
+	}
+	defer func() { _ = kept.Close() }() // it was only read from
+	for after := uint64(0); ; {
+		records, err := kept.Read(ctx, after, 500)
+		if err != nil {
+			p.complain("gateway audit: %v\n", err)
+			return exitFailed
+		}
+		if len(records) == 0 {
+			return exitOK
+		}
+		for _, r := range records {
+			if after = r.Offset; filter.takes(r.Body) && !p.say("%s\n", bytes.TrimSpace(r.Body)) {
+				return exitFailed
+			}
+		}
+	}
+}
+
+func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted head) int {
+	met := noted.n == 0
+	last, err := audit.Read(file, func(l audit.Line) error {
+		if l.N == noted.n+1 && noted.n > 0 && fmt.Sprintf("%x", l.Prev) == noted.sha256 {
+			met = true
+		}
+		if quiet || !filter.takes(l.Body) {
+			return nil
+		}
+		if !p.say("%s\n", bytes.TrimSpace(l.Body)) {
+			return errStdout
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errStdout):
+		return exitFailed
+	case err != nil:
+		p.complain("gateway audit: %v\n", err)
+		if last.Last > 0 {
+			p.complain("gateway audit: records %d to %d before it are chained\n", last.First, last.Last)
+		}
+		return exitFailed
+	case last.Last == 0:
+		p.complain("gateway audit: %s has no records\n", file)
+	case last.Last > 0:
+		p.complain("gateway audit: records %d to %d are chained; head %d:%x\n", last.First, last.Last, last.Last, last.SHA256)
+	}
+	if last.Last == noted.n && fmt.Sprintf("%x", last.SHA256) == noted.sha256 {
+		met = true
+	}
+	if !met {
+		p.complain("gateway audit: the head %d:%s that was noted is not in this chain: it was cut off, or written anew\n", noted.n, noted.sha256)
+		return exitFailed
+	}
+	return exitOK
+}
+
+var errStdout = errors.New("stdout")
+
+// head is the end of a chain that somebody noted; its zero value is none.
+type head struct {
+	n      uint64
+	sha256 string
+}
+
+func parseHead(text string) (head, error) {
+	if text == "" {
+		return head{}, nil
+	}
+	var h head
+	if _, err := fmt.Sscanf(text, "%d:%64s", &h.n, &h.sha256); err != nil || h.n == 0 || len(h.sha256) != 64 {
+		return head{}, fmt.Errorf("--head is %.100q: give what an earlier run printed, as N:SHA256", text)
+	}
+	return h, nil
+}
+
+// recordFilter says which records are printed.
+type recordFilter struct {
+	want         map[string]string
+	since, until time.Time
+}
+
+func newRecordFilter(want map[string]*string, since, until string, now time.Time) (recordFilter, error) {
+	f := recordFilter{want: map[string]string{}}
+	for name, value := range want {
+		if *value != "" {
+			f.want[name] = *value
+		}
+	}
+	var errSince, errUntil error
+	f.since, errSince = moment("since", since, now)
+	f.until, errUntil = moment("until", until, now)
+	return f, errors.Join(errSince, errUntil)
+}
+
+// moment reads a time, or how long ago it was.
+func moment(name, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	ago, err := time.ParseDuration(strings.TrimSuffix(text, " ago"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--%s is %.40q: give a time like 2027-01-31T00:00:00Z, or how long ago, like 1h", name, text)
+	}
+	return now.Add(-ago), nil
+}
+
+// takes reports whether a record is asked for. One that cannot be read is, lest
+// it be overlooked.
+func (f recordFilter) takes(body []byte) bool {
+	var r map[string]any
+	if json.Unmarshal(body, &r) != nil {
+		return true
+	}
+	for name, value := range f.want {
+		if r[name] != value {
+			return false
+		}
+	}
+	text, _ := r["time"].(string)
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return true
+	}
+	return (f.since.IsZero() || !at.Before(f.since)) && (f.until.IsZero() || at.Before(f.until))
+}

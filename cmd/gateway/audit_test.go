@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
+	dir := t.TempDir()
+	file, hooks := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "hooks.yaml")
+	if err := os.WriteFile(hooks, []byte("schema: 1\nhooks: [{name: guard, use: no-force-push}]\naudit: {required: true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"HOOKGATE_AUDIT_FILE=" + file, "HOOKGATE_CONFIG=" + hooks}
+	s := serving(t, environ...)
+	for _, command := range []string{"ls", "git push --force"} {
+		envelope := strings.Replace(preText, "git push --force", command, 1)
+		if got := commandLine(t, nil, envelope, "ask", "--url", "http://"+s.addr); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if code := s.stop(); code != 0 {
+		t.Fatalf("it exits with %d: %s", code, s.log)
+	}
+	read := func(args ...string) ran { return commandLine(t, environ, "", append([]string{"audit"}, args...)...) }
+	all := read()
+	if all.code != 0 || strings.Count(all.stdout, "\n") != 2 || !strings.Contains(all.stderr, "records 1 to 2 are chained; head 2:") {
+		t.Fatalf("%+v", all)
+	}
+	var record struct{ ID, Decision string }
+	if err := json.Unmarshal([]byte(strings.Split(all.stdout, "\n")[0]), &record); err != nil || record.Decision != "allow" {
+		t.Errorf("the first record is %+v, error %v", record, err)
+	}
+	for args, want := range map[string]int{
+		"--verify": 0, "--decision deny": 1, "--decision deny --tool-name shell --since 1h": 1, "--until 2020-01-01T00:00:00Z": 0,
+		"--since 2020-01-01T00:00:00Z": 2, "--chain nobody": 0, "--id " + record.ID: 1,
+	} {
+		if got := read(strings.Fields(args)...); got.code != 0 || strings.Count(got.stdout, "\n") != want {
+			t.Errorf("%s: %+v, want %d records", args, got, want)
+		}
+	}
+	noted := regexp.MustCompile(`head (\S+)`).FindStringSubmatch(all.stderr)[1]
+	if got := read("--verify", "--head", noted); got.code != 0 {
+		t.Errorf("with its own head: %+v", got)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, _ := strings.Cut(string(text), "\n")
+	rewrite := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewrite(first + "\n")
+	if got := read("--verify"); got.code != 0 {
+		t.Errorf("the end cut off, and nobody noted it: %+v", got)
+	}
+	if got := read("--verify", "--head", noted); got.code != 1 || !strings.Contains(got.stderr, "is not in this chain: it was cut off, or written anew") {
+		t.Errorf("the end cut off: %+v", got)
+	}
+	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
+	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "records 1 to 1 before it are chained") {
+		t.Errorf("a record was changed: %+v", got)
+	}
+}
+
+func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "audit.jsonl")
+	for _, tc := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{2, "which file? Give --file, or set HOOKGATE_AUDIT_FILE", nil},
+		{2, `takes no arguments, got "x"`, []string{"x"}},
+		{2, "flag provided but not defined", []string{"--nope"}},
+		{2, `--since is "yesterday"`, []string{"--file", missing, "--since", "yesterday"}},
+		{2, `--head is "5"`, []string{"--file", missing, "--head", "5"}},
+		{1, "no such file", []string{"--file", missing}},
+	} {
+		if got := commandLine(t, nil, "", append([]string{"audit"}, tc.args...)...); got.code != tc.code || !strings.Contains(got.stderr, tc.want) {
+			t.Errorf("%v: %+v, want %d %s", tc.args, got, tc.code, tc.want)
+		}
+	}
+	if err := os.WriteFile(missing, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := commandLine(t, nil, "", "audit", "--file", missing); got.code != 0 || !strings.Contains(got.stderr, "has no records") {
+		t.Errorf("an empty file: %+v", got)
+	}
+	if got := commandLine(t, nil, "", "audit", "--file", missing, "--head", fmt.Sprintf("1:%064d", 0)); got.code != 1 {
+		t.Errorf("an empty file and a head: %+v", got)
+	}
+	if got := commandLine(t, nil, "", "audit", "-h"); got.code != 0 {
+		t.Errorf("help: %+v", got)
+	}
+}
+
+func TestAnAuditFileThatCannotBeOpenedIsFatal(t *testing.T) {
+	got := commandLine(t, []string{"HOOKGATE_AUDIT_FILE=/nowhere/audit.jsonl", "HOOKGATE_AUDIT_OTLP=true"}, "", "serve")
+	if got.code != 1 || !strings.Contains(got.stderr, "the audit file /nowhere/audit.jsonl") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,416 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// counter counts what became of records.
+type counter struct {
+	mu                       sync.Mutex
+	written, dropped, failed int
+}
+
+func (c *counter) add(to *int, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*to += n
+}
+func (c *counter) Written(_ string, n int) { c.add(&c.written, n) }
+func (c *counter) Dropped(_ string, n int) { c.add(&c.dropped, n) }
+func (c *counter) Failed(_ string, n int)  { c.add(&c.failed, n) }
+
+func (c *counter) want(t *testing.T, written, dropped, failed int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if diff := cmp.Diff([]int{written, dropped, failed}, []int{c.written, c.dropped, c.failed}); diff != "" {
+		t.Errorf("written, dropped, failed (-want +got):\n%s", diff)
+	}
+}
+
+// fake is a sink that does what it is told.
+type fake struct {
+	does   func(ctx context.Context, records []Record, durable bool) error
+	closed bool
+}
+
+func (f *fake) Write(ctx context.Context, records []Record, durable bool) error {
+	return f.does(ctx, records, durable)
+}
+func (f *fake) Close() error { f.closed = true; return nil }
+
+func trail(c *counter, outputs ...Output) *Trail {
+	return New(Options{Outputs: outputs, Observer: c, Logger: slog.New(slog.DiscardHandler), MaxRecords: 100, MaxBytes: 1 << 20})
+}
+
+func record(i int) Record {
+	return Record{Time: time.Unix(int64(i), 0), Body: fmt.Appendf(nil, `{"i":%d}`, i)}
+}
+
+func TestL4_RecordsThatAreWaitedForShareASync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, batches, syncs := &counter{}, 0, 0
+		tr := trail(c, Output{Name: "disk", Durable: true, Sink: &fake{does: func(_ context.Context, _ []Record, durable bool) error {
+			batches++
+			if durable {
+				syncs++
+				time.Sleep(10 * time.Millisecond)
+			}
+			return nil
+		}}})
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				if err := tr.KeepSafely(t.Context(), record(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if syncs > 3 { // the first may have gone alone
+			t.Errorf("64 records took %d syncs", syncs)
+		}
+		before := batches
+		for i := range 50 {
+			tr.Keep(record(i))
+		}
+		synctest.Wait()
+		if batches != before {
+			t.Error("a record that nobody waits for did not wait for others")
+		}
+		time.Sleep(gather)
+		synctest.Wait()
+		if batches != before+1 || syncs > 3 {
+			t.Errorf("50 records that nobody waits for took %d batches and %d syncs in all", batches-before, syncs)
+		}
+		c.want(t, 114, 0, 0)
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestL3_WhatDoesNotFitIsCountedAndHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, release := &counter{}, make(chan struct{})
+		stalls := &fake{does: func(context.Context, []Record, bool) error { <-release; return nil }}
+		quick, seen := &counter{}, 0
+		tr := trail(c, Output{Name: "stalls", Sink: stalls})
+		other := trail(quick, Output{Name: "works", Sink: &fake{does: func(_ context.Context, r []Record, _ bool) error { seen += len(r); return nil }}})
+		began := time.Now()
+		for i := range 1000 {
+			tr.Keep(record(i))
+		}
+		tr.Keep(Record{Body: make([]byte, 2<<20)})
+		if took := time.Since(began); took > 0 {
+			t.Errorf("keeping took %v", took)
+		}
+		c.want(t, 0, 901, 0)
+		other.Keep(record(1))
+		time.Sleep(time.Second)
+		if seen != 1 {
+			t.Error("a sink that stalls held up another")
+		}
+		close(release)
+		if err := errors.Join(tr.Close(), other.Close()); err != nil {
+			t.Error(err)
+		}
+		c.want(t, 100, 901, 0)
+		if !stalls.closed {
+			t.Error("the sink is not closed")
+		}
+		tr.Keep(record(1))
+		c.want(t, 100, 902, 0)
+	})
+}
+
+func TestL5_NotBeingToldInTimeIsNo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, release := &counter{}, make(chan struct{})
+		tr := trail(c, Output{Name: "disk", Durable: true, Sink: &fake{does: func(context.Context, []Record, bool) error { <-release; return nil }}},
+			Output{Name: "stream", Sink: &fake{does: func(context.Context, []Record, bool) error { return errors.New("gone") }}})
+		began := time.Now()
+		err := tr.KeepSafely(t.Context(), record(1))
+		if err == nil || time.Since(began) != 5*time.Second || !strings.Contains(err.Error(), "did not say in time") {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := tr.KeepSafely(gone, record(1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that is gone: %v", err)
+		}
+		close(release)
+		if err := tr.KeepSafely(t.Context(), record(1)); err != nil {
+			t.Errorf("a stream that fails counts although it makes nothing safe: %v", err)
+		}
+		if err := tr.Close(); err != nil {
+			t.Error(err)
+		}
+		c.want(t, 3, 0, 3)
+		if err := tr.KeepSafely(t.Context(), record(1)); err == nil {
+			t.Error("a closed trail keeps records")
+		}
+	})
+}
+
+func TestL5_AFailureAndNowhereToKeepAreNo(t *testing.T) {
+	c := &counter{}
+	tr := trail(c, Output{Name: "disk", Durable: true, Sink: &fake{does: func(context.Context, []Record, bool) error { return errors.New("disk full") }}})
+	if err := tr.KeepSafely(t.Context(), record(1)); err == nil || err.Error() != "audit disk: disk full" || !tr.Durable() || tr.Empty() {
+		t.Errorf("error %v", err)
+	}
+	c.want(t, 0, 0, 1)
+	empty := trail(c)
+	if err := empty.KeepSafely(t.Context(), record(1)); err == nil || empty.Durable() || !empty.Empty() {
+		t.Errorf("error %v", err)
+	}
+	if err := errors.Join(tr.Close(), empty.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestL5_ASinkThatNeverEndsDoesNotKeepTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		tr := trail(&counter{}, Output{Name: "hangs", Sink: &fake{does: func(context.Context, []Record, bool) error { <-release; return nil }}})
+		tr.Keep(record(1))
+		time.Sleep(time.Second)
+		if err := tr.Close(); err == nil || err.Error() != "audit hangs: it does not end" {
+			t.Errorf("error %v", err)
+		}
+		close(release)
+	})
+}
+
+func opened(t *testing.T, o FileOptions) *File {
+	t.Helper()
+	f, err := OpenFile(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func write(t *testing.T, f *File, from, to int) {
+	t.Helper()
+	var records []Record
+	for i := from; i < to; i++ {
+		records = append(records, record(i))
+	}
+	if err := f.Write(t.Context(), records, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func closed(t *testing.T, c io.Closer) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bodies are the records of a path, and how reading them ended.
+func bodies(path string) (string, Head, error) {
+	var all []string
+	head, err := Read(path, func(l Line) error { all = append(all, string(l.Body)); return nil })
+	return strings.Join(all, ""), head, err
+}
+
+func TestL6_AFileCarriesOnOverRestartsAndRotations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	want := ""
+	for i := range 40 {
+		f := opened(t, FileOptions{Path: path, MaxBytes: 500})
+		write(t, f, i*2, i*2+2)
+		closed(t, f)
+		want += fmt.Sprintf(`{"i":%d}{"i":%d}`, i*2, i*2+1)
+	}
+	got, head, err := bodies(path)
+	if err != nil || got != want || head.First != 1 || head.Last != 80 {
+		t.Errorf("%s, records %d to %d, error %v", got, head.First, head.Last, err)
+	}
+	files, err := earlierFiles(path)
+	if err != nil || len(files) < 10 {
+		t.Errorf("it was rotated to %v, error %v", files, err)
+	}
+	f := opened(t, FileOptions{Path: path, MaxBytes: 500, Keep: 2})
+	write(t, f, 80, 90)
+	write(t, f, 90, 100)
+	closed(t, f)
+	_, later, err := bodies(path)
+	if files, _ := earlierFiles(path); err != nil || len(files) != 2 || later.First < 50 || later.Last != 100 {
+		t.Errorf("of the earlier ones %v are kept, records %d to %d, error %v", files, later.First, later.Last, err)
+	}
+}
+
+func TestL6_WhatWasBeingWrittenAtTheEndIsCutOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := opened(t, FileOptions{Path: path})
+	write(t, f, 0, 3)
+	closed(t, f)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(whole, `{"n":4,"prev":"00`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := bodies(path); err != nil || got != `{"i":0}{"i":1}{"i":2}` {
+		t.Errorf("read while it is written: %s, error %v", got, err)
+	}
+	f = opened(t, FileOptions{Path: path})
+	write(t, f, 3, 4)
+	closed(t, f)
+	if got, _, err := bodies(path); err != nil || got != `{"i":0}{"i":1}{"i":2}{"i":3}` {
+		t.Errorf("afterwards: %s, error %v", got, err)
+	}
+	// It died between putting one file away and beginning the next.
+	if err := os.Rename(path, path+".000000000000001"); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := bodies(path); err != nil || got != `{"i":0}{"i":1}{"i":2}{"i":3}` {
+		t.Errorf("between two files: %s, error %v", got, err)
+	}
+	f = opened(t, FileOptions{Path: path})
+	write(t, f, 4, 5)
+	closed(t, f)
+	if got, head, err := bodies(path); err != nil || got != `{"i":0}{"i":1}{"i":2}{"i":3}{"i":4}` || head.Last != 5 {
+		t.Errorf("after that: %s, error %v", got, err)
+	}
+}
+
+func TestL6_WhateverIsDoneToALineShows(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.jsonl")
+	f := opened(t, FileOptions{Path: path})
+	write(t, f, 0, 5)
+	closed(t, f)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))[:5]
+	join := func(lines ...[]byte) []byte { return bytes.Join(lines, nil) }
+	for name, tc := range map[string]struct {
+		text []byte
+		want string
+	}{
+		"changed":      {bytes.Replace(text, []byte(`{"i":2}`), []byte(`{"i":7}`), 1), "audit.jsonl:4: the chain is broken: record 4 was written behind another line than the one before it"},
+		"removed":      {join(lines[0], lines[1], lines[3], lines[4]), "audit.jsonl:3: the chain is broken: record 4 follows record 2"},
+		"moved":        {join(lines[0], lines[2], lines[1], lines[3]), "record 3 follows record 1"},
+		"put in":       {join(lines[0], lines[1], lines[1], lines[2]), "record 2 follows record 2"},
+		"renumbered":   {join(lines[0], lines[1], bytes.Replace(lines[3], []byte(`"n":4`), []byte(`"n":3`), 1), lines[4]), "written behind another line"},
+		"begun anew":   {bytes.Replace(lines[1], []byte(`"n":2`), []byte(`"n":1`), 1), "the first record follows another"},
+		"no line":      {join(lines[0], []byte("{}\n")), "it is not of the form of a line"},
+		"more in it":   {join(bytes.Replace(lines[0], []byte(`"record":`), []byte(`"x":1,"record":`), 1), lines[1]), "it is not of the form of a line"},
+		"no number":    {[]byte("{\"n\":01,\"prev\":\"\n"), "it is not of the form of a line"},
+		"hash cut":     {[]byte(`{"n":1,"prev":"` + strings.Repeat("z", 64) + "\",\"record\":{}}\n"), "it is not of the form of a line"},
+		"record empty": {[]byte(`{"n":1,"prev":"` + strings.Repeat("0", 64) + "\",\"record\":}\n"), "it is not of the form of a line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := filepath.Join(t.TempDir(), "audit.jsonl")
+			if err := os.WriteFile(at, tc.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := bodies(at); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want …%s", err, tc.want)
+			}
+		})
+	}
+	// What is cut off the end shows to who noted the head, and to nobody else.
+	if err := os.WriteFile(path, join(lines[:3]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, head, err := bodies(path)
+	if err != nil || head.Last != 3 || head.SHA256 != sha256.Sum256(bytes.TrimSuffix(lines[2], []byte("\n"))) {
+		t.Errorf("head %d:%x, error %v", head.Last, head.SHA256, err)
+	}
+}
+
+func TestAFileHasOneWriterAndHasToBeOurs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := opened(t, FileOptions{Path: path})
+	_, err := OpenFile(FileOptions{Path: path})
+	if err == nil || !strings.Contains(err.Error(), "another process writes it") {
+		t.Errorf("error %v", err)
+	}
+	closed(t, f)
+	for text, want := range map[string]string{"hello\n": "none of an audit file", strings.Repeat("x", largestTail+1): "its last line has no end"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenFile(FileOptions{Path: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want …%s", err, want)
+		}
+	}
+	if _, err := OpenFile(FileOptions{Path: filepath.Join(path, "x")}); err == nil {
+		t.Error("a file in a file was opened")
+	}
+}
+
+func TestL6_AFailedWriteIsTakenBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := opened(t, FileOptions{Path: path})
+	write(t, f, 0, 2)
+	usable := f.file
+	broken, err := os.Open(path) // cannot be written to, nor cut
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.file = broken
+	for range 2 {
+		if err := f.Write(t.Context(), []Record{record(2)}, true); err == nil {
+			t.Error("a write to a file that cannot be written to went well")
+		}
+	}
+	f.file = usable
+	closed(t, broken)
+	if _, err := usable.WriteAt([]byte("half a li"), f.size); err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, 2, 3)
+	closed(t, f)
+	if got, _, err := bodies(path); err != nil || got != `{"i":0}{"i":1}{"i":2}` {
+		t.Errorf("%s, error %v", got, err)
+	}
+}
+
+func TestLinesAreRecordsAsTheyAre(t *testing.T) {
+	var out bytes.Buffer
+	l := &Lines{To: &out}
+	if err := errors.Join(l.Write(t.Context(), []Record{record(1), record(2)}, false), l.Close()); err != nil || out.String() != "{\"i\":1}\n{\"i\":2}\n" {
+		t.Errorf("%q, error %v", out.String(), err)
+	}
+}
+
+func FuzzParseLine(f *testing.F) {
+	f.Add(appendLine(nil, 1, [sha256.Size]byte{}, []byte(`{}`)))
+	f.Add([]byte(`{"n":18446744073709551616,"prev":"`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, err := parseLine(text)
+		if err != nil {
+			return
+		}
+		if again := appendLine(nil, l.N, l.Prev, l.Body); !bytes.EqualFold(again, text) { // the case of hex digits
+			t.Errorf("%q reads as %q", text, again)
+		}
+	})
+}

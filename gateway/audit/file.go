@@ -1,0 +1,271 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FileOptions configure a [File].
+type FileOptions struct {
+	// Path is the file that is written. Those before it have the number of their
+	// first record behind that name.
+	Path string
+	// MaxBytes is the size from which the next file is begun. Default 100 MiB.
+	MaxBytes int64
+	// Keep is how many files before the present one are kept; 0 keeps all.
+	Keep int
+}
+
+// File keeps records as lines that are chained by their hashes (L6). One process
+// at a time has it.
+type File struct {
+	options FileOptions
+	lock    *os.File
+	file    *os.File
+	size    int64 // up to the end of the last whole batch
+	next    uint64
+	prev    [sha256.Size]byte
+	buffer  []byte
+	// broken is set where the file may hold more than size says.
+	broken bool
+}
+
+// largestTail is how much of the end of a file is read to find its last line,
+// which is never that long.
+const largestTail = 2 << 20
+
+// OpenFile opens the file, or begins it, and carries on where it ended. What
+// was being written when a process died, and so never acknowledged, is cut off.
+func OpenFile(o FileOptions) (*File, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 100 << 20
+	}
+	f := &File{options: o, next: 1}
+	var err error
+	if f.lock, err = lockFile(o.Path + ".lock"); err != nil {
+		return nil, fmt.Errorf("the audit file %s: %w", o.Path, err)
+	}
+	if err := f.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("the audit file %s: %w", o.Path, err), f.Close())
+	}
+	return f, nil
+}
+
+func (f *File) open() error {
+	earlier, err := earlierFiles(f.options.Path)
+	if err != nil {
+		return err
+	}
+	if f.file, err = os.OpenFile(f.options.Path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	last, size, err := lastLine(f.file)
+	if err != nil {
+		return err
+	}
+	if err := f.file.Truncate(size); err != nil {
+		return err
+	}
+	f.size = size
+	if last == nil && len(earlier) > 0 { // it ended between two files
+		before, err := os.Open(earlier[len(earlier)-1])
+		if err != nil {
+			return err
+		}
+		last, _, err = lastLine(before)
+		if err = errors.Join(err, before.Close()); err != nil {
+			return err
+		}
+		if last == nil {
+			return fmt.Errorf("%s has no whole line", before.Name())
+		}
+	}
+	if last != nil {
+		line, err := parseLine(last)
+		if err != nil {
+			return fmt.Errorf("its last line is none of an audit file: %w", err)
+		}
+		f.next, f.prev = line.N+1, sha256.Sum256(last)
+	}
+	return syncDir(filepath.Dir(f.options.Path))
+}
+
+// lastLine returns the last whole line of a file, nil where there is none, and
+// the place of its end.
+func lastLine(f *os.File) ([]byte, int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	begin := max(info.Size()-largestTail, 0)
+	tail, err := io.ReadAll(io.NewSectionReader(f, begin, info.Size()-begin))
+	if err != nil {
+		return nil, 0, err
+	}
+	end := bytes.LastIndexByte(tail, '\n')
+	if end < 0 {
+		if begin > 0 {
+			return nil, 0, errors.New("its last line has no end")
+		}
+		return nil, 0, nil
+	}
+	line := tail[:end]
+	return line[bytes.LastIndexByte(line, '\n')+1:], begin + int64(end) + 1, nil
+}
+
+// earlierFiles are the files before the present one, oldest first.
+func earlierFiles(path string) ([]string, error) {
+	dir, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, e := range dir {
+		number, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
+		if _, err := strconv.ParseUint(number, 10, 64); ok && err == nil && len(number) == numberDigits {
+			all = append(all, filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// numberDigits is how many digits the numbers behind names have, so that the
+// order of the names is that of the records.
+const numberDigits = 15
+
+// Write implements [Sink].
+func (f *File) Write(_ context.Context, records []Record, durable bool) error {
+	if err := f.mend(); err != nil {
+		return err
+	}
+	next, prev := f.next, f.prev
+	f.buffer = f.buffer[:0]
+	for _, r := range records {
+		begin := len(f.buffer)
+		f.buffer = appendLine(f.buffer, next, prev, r.Body)
+		next, prev = next+1, sha256.Sum256(f.buffer[begin:])
+		f.buffer = append(f.buffer, '\n')
+	}
+	if f.size > 0 && f.size+int64(len(f.buffer)) > f.options.MaxBytes {
+		if err := f.rotate(); err != nil {
+			return fmt.Errorf("the next file cannot be begun: %w", err)
+		}
+	}
+	if err := f.put(durable); err != nil {
+		f.broken = true
+		return errors.Join(err, f.mend())
+	}
+	f.size += int64(len(f.buffer))
+	f.next, f.prev = next, prev
+	if cap(f.buffer) > 4<<20 {
+		f.buffer = nil
+	}
+	return nil
+}
+
+func (f *File) put(durable bool) error {
+	if _, err := f.file.WriteAt(f.buffer, f.size); err != nil {
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	return f.file.Sync()
+}
+
+// mend takes back what was written in part: the chain goes on behind the last
+// whole batch.
+func (f *File) mend() error {
+	if !f.broken {
+		return nil
+	}
+	if err := f.file.Truncate(f.size); err != nil {
+		return fmt.Errorf("what was written in part cannot be taken back: %w", err)
+	}
+	f.broken = false
+	return nil
+}
+
+// rotate puts the present file away and begins the next.
+func (f *File) rotate() error {
+	first, err := firstNumber(f.file)
+	if err != nil {
+		return err
+	}
+	if err := f.file.Sync(); err != nil {
+		return err
+	}
+	dir := filepath.Dir(f.options.Path)
+	away := fmt.Sprintf("%s.%0*d", f.options.Path, numberDigits, first)
+	if err := os.Rename(f.options.Path, away); err != nil {
+		return err
+	}
+	fresh, err := os.OpenFile(f.options.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return errors.Join(err, os.Rename(away, f.options.Path))
+	}
+	done := f.file
+	f.file, f.size = fresh, 0
+	return errors.Join(done.Close(), f.tidy(), syncDir(dir))
+}
+
+// firstNumber is the number of the first record of a file.
+func firstNumber(f *os.File) (uint64, error) {
+	head := make([]byte, len(lineBegin)+20)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	digits, _, _ := bytes.Cut(bytes.TrimPrefix(head[:n], []byte(lineBegin)), []byte(","))
+	return strconv.ParseUint(string(digits), 10, 64)
+}
+
+// tidy removes the oldest files beyond those that are kept.
+func (f *File) tidy() error {
+	if f.options.Keep <= 0 {
+		return nil
+	}
+	earlier, err := earlierFiles(f.options.Path)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for len(earlier) > f.options.Keep {
+		errs = append(errs, os.Remove(earlier[0]))
+		earlier = earlier[1:]
+	}
+	return errors.Join(errs...)
+}
+
+// Close implements [Sink].
+func (f *File) Close() error {
+	var errs []error
+	if f.file != nil {
+		errs = append(errs, f.file.Sync(), f.file.Close())
+	}
+	return errors.Join(append(errs, f.lock.Close())...)
+}
+
+// syncDir makes sure that names outlast a crash.
+func syncDir(path string) error {
+	dir, err := os.Open(path) //nolint:gosec // the path is the operator's
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, fs.ErrInvalid) {
+		err = nil // a file system that does not do that for directories
+	}
+	return errors.Join(err, dir.Close())
+}

@@ -1,0 +1,29 @@
+package audit
+
+import (
+	"context"
+	"io"
+)
+
+// Lines writes each record as a line, for whoever reads a stream.
+type Lines struct {
+	To io.Writer
+	// buffer is reused: one goroutine writes.
+	buffer []byte
+}
+
+// Write implements [Sink].
+func (l *Lines) Write(_ context.Context, records []Record, _ bool) error {
+	l.buffer = l.buffer[:0]
+	for _, r := range records {
+		l.buffer = append(append(l.buffer, r.Body...), '\n')
+	}
+	_, err := l.To.Write(l.buffer)
+	if cap(l.buffer) > 1<<20 {
+		l.buffer = nil
+	}
+	return err
+}
+
+// Close implements [Sink]. The stream is not the trail's to close.
+func (l *Lines) Close() error { return nil }

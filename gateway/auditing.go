@@ -1,0 +1,193 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/audit"
+	"github.com/hookgate/hookgate/gateway/config"
+)
+
+// decision is a verdict with everything that is told of it.
+type decision struct {
+	id            string
+	at            time.Time
+	plan          *plan
+	chain, caller string
+	request       *chain.Request
+	verdict       *chain.Verdict
+}
+
+// keep has a decision recorded, logged and remembered. Where its record has to
+// be safe and is not, what was allowed is withheld (G12).
+func (g *Gateway) keep(ctx context.Context, d decision) {
+	v := d.verdict
+	if !g.trail.Empty() {
+		g.audit(ctx, &d)
+	}
+	r := newRecord(&d)
+	g.history.add(r)
+	if v.Cause == chain.Internal {
+		g.log.LogAttrs(ctx, slog.LevelError, "a decision met a fault of the gateway", slog.String("decision_id", d.id), slog.String("fault", v.Detail))
+	}
+	if g.options.DecisionLog == nil {
+		return
+	}
+	if _, err := g.options.DecisionLog.Write(append(r.line, '\n')); err != nil {
+		g.log.LogAttrs(ctx, slog.LevelError, "a decision could not be logged", slog.String("decision_id", d.id), slog.Any("error", err))
+	}
+}
+
+// audit has a decision recorded. Nobody waits for the record of a deny: it stops
+// the call whatever becomes of its record.
+func (g *Gateway) audit(ctx context.Context, d *decision) {
+	record := audit.Record{Time: d.at, Body: g.auditBody(ctx, d)}
+	if !d.plan.audit.Required || d.verdict.Outcome.Decision == chain.Deny {
+		g.trail.Keep(record)
+		return
+	}
+	err := g.trail.KeepSafely(ctx, record)
+	if err == nil {
+		return
+	}
+	if ctx.Err() == nil { // else the caller is gone, and nothing is withheld from anybody
+		g.metrics.Audit().Withheld()
+		g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld, since its record is not safe",
+			slog.String("decision_id", d.id), slog.Any("error", err))
+	}
+	d.verdict.Outcome = chain.Outcome{
+		Decision: chain.Deny,
+		Reason:   "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)",
+	}
+	// The first record may turn up all the same, so that another has to say what
+	// the caller was told.
+	g.trail.Keep(audit.Record{Time: d.at, Body: g.auditBody(ctx, d)})
+}
+
+// largestContent is how much of an input or an output goes into a record, in
+// bytes.
+const largestContent = 64 << 10
+
+// auditBody is the record of a decision: that of the log, and what only the
+// audit trail has.
+func (g *Gateway) auditBody(ctx context.Context, d *decision) []byte {
+	line := newRecord(d).line
+	body := line[:len(line)-1]
+	sum := sha256.Sum256(d.request.JSON())
+	body = appendText(body, "request_sha256", hex.EncodeToString(sum[:]))
+	body = d.appendBreakers(body)
+	a := &d.plan.audit
+	if a.Input {
+		body = g.appendContent(ctx, body, "input", a.MaskInput(d.request.Input()))
+	}
+	if a.Output && d.request.Event() == chain.PostToolUse {
+		body = g.appendContent(ctx, body, "output", a.MaskOutput(d.request.Output()))
+	}
+	return append(body, '}')
+}
+
+// appendBreakers appends the state of the breaker of everybody who was asked
+// and has one.
+func (d *decision) appendBreakers(body []byte) []byte {
+	separator := `,"breakers":[`
+	for i := range d.verdict.Steps {
+		m := d.plan.members[d.verdict.Steps[i].Participant]
+		if m == nil {
+			continue
+		}
+		b := m.binding.Status().Breaker
+		if b == nil {
+			continue
+		}
+		body = appendShown(append(append(body, separator...), `{"hook":`...), m.participant.Name)
+		body = append(appendText(body, "state", b.State.String()), '}')
+		separator = ","
+	}
+	if separator == "," {
+		body = append(body, ']')
+	}
+	return body
+}
+
+// appendContent appends an input or an output without the credentials in it.
+// What is too long, or cannot be made free of them, is left out, and its length
+// takes its place.
+func (g *Gateway) appendContent(ctx context.Context, body []byte, name string, value json.RawMessage) []byte {
+	if len(value) <= largestContent {
+		if clean, err := g.redactor.Redact(ctx, value); err == nil {
+			return append(append(append(append(body, `,"`...), name...), `":`...), clean...)
+		}
+	}
+	body = append(append(append(body, `,"`...), name...), `_omitted_bytes":`...)
+	return strconv.AppendInt(body, int64(len(value)), 10)
+}
+
+// newTrail starts the audit trail.
+func newTrail(o Options, observer audit.Observer) *audit.Trail {
+	return audit.New(audit.Options{Outputs: o.Audit, Observer: observer, Logger: o.Logger, Patience: auditPatience})
+}
+
+// auditOutput is the audit trail's part of the gateway's state.
+func (k *keeper) auditOutput() (audit.Output, error) {
+	if !k.configured() {
+		return audit.Output{}, errors.New("the audit trail is to go to where approvals are kept (HOOKGATE_AUDIT_STATE), and that is nowhere: set HOOKGATE_DATABASE_URL or HOOKGATE_STATE_DIR")
+	}
+	return audit.Output{Name: "state", Sink: keptRecords{k}, Durable: true}, nil
+}
+
+// keptRecords is a sink that keeps records in the gateway's state, which
+// outlives it.
+type keptRecords struct{ keeper *keeper }
+
+// Write implements [audit.Sink].
+func (s keptRecords) Write(ctx context.Context, records []audit.Record, _ bool) error {
+	open, err := s.keeper.get() //nolint:contextcheck // what it opens outlives the record
+	if err != nil {
+		return err
+	}
+	return open.Append(ctx, records)
+}
+
+// Close implements [audit.Sink].
+func (s keptRecords) Close() error { return nil }
+
+// auditPatience is how long an answer waits for its record to be safe.
+const auditPatience = 5 * time.Second
+
+// auditNames are what the outputs of the trail are called.
+func auditNames(o Options) []string {
+	var names []string
+	for _, out := range o.Audit {
+		names = append(names, out.Name)
+	}
+	return names
+}
+
+// checkAudit says why what the operator's file wants of the audit trail cannot
+// be had.
+func (b *builder) checkAudit() error {
+	if b.dry || !auditOf(b.set).Required {
+		return nil // where records would go is not part of the files
+	}
+	for _, out := range b.options.Audit {
+		if out.Durable {
+			return nil
+		}
+	}
+	return b.set.Operator.AuditMistake("required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true")
+}
+
+// auditOf is what holds for the audit trail by a set of files.
+func auditOf(set *config.Set) config.Audit {
+	if set.Operator == nil {
+		return config.Audit{}
+	}
+	return set.Operator.Audit
+}

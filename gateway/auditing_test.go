@@ -1,0 +1,233 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/gateway/audit"
+)
+
+// book is a sink that remembers, or fails as told.
+type book struct {
+	mu      sync.Mutex
+	records []map[string]any
+	err     error
+	closed  bool
+}
+
+func (b *book) Write(_ context.Context, records []audit.Record, _ bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return b.err
+	}
+	for _, r := range records {
+		var body map[string]any
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		b.records = append(b.records, body)
+	}
+	return nil
+}
+
+func (b *book) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+func (b *book) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func (b *book) all() []map[string]any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.records
+}
+
+// recorded is a gateway whose operator's file says that of the audit trail, and
+// whose records are in the book.
+func recorded(t *testing.T, says string, more ...func(*Options)) (*running, *book) {
+	t.Helper()
+	hook := newHookServer(t, answers(`{"decision":"allow"}`))
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\naudit: " + says + "\nhooks:\n" +
+		"  - {name: remote, url: " + hook.URL + "}\n  - {name: review, event: post_tool_use, url: " + hook.URL + "}\n"})
+	b := &book{}
+	o := Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), Audit: []audit.Output{{Name: "file", Sink: b, Durable: true}}}
+	for _, change := range more {
+		change(&o)
+	}
+	return start(t, o), b
+}
+
+func TestG12_TheRecordIsSafeBeforeAnAllowLeaves(t *testing.T) {
+	r, b := recorded(t, "{required: true}")
+	got := r.ask("", preText)
+	if got.status != http.StatusOK || got.body != `{"decision":"allow"}` {
+		t.Fatalf("%+v", got)
+	}
+	all := b.all()
+	if len(all) != 1 {
+		t.Fatalf("there are %d records", len(all))
+	}
+	record := all[0]
+	for name, want := range map[string]any{
+		"id": got.header.Get("X-Hookgate-Decision-Id"), "chain": "operator", "decision": "allow", "tool_name": "shell", "cause": "none",
+		"request_sha256": tokenHash(preText), "breakers": []any{map[string]any{"hook": "remote", "state": "closed"}},
+	} {
+		if diff := cmp.Diff(want, record[name]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, name := range []string{"input", "output", "caller"} {
+		if value, there := record[name]; there {
+			t.Errorf("the record has %s: %v", name, value)
+		}
+	}
+	r.wantMetric(`hookgate_audit_records_total{result="written",sink="file"}`, "1")
+}
+
+func TestG12_AnAllowThatCouldNotBeRecordedIsWithheld(t *testing.T) {
+	r, b := recorded(t, "{required: true}")
+	b.fail(errors.New("disk full"))
+	const reason = "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)"
+	for _, envelope := range []string{preText, postText} {
+		if decision, why := r.decide("", envelope); decision != "deny" || why != reason {
+			t.Errorf("%s: %s", decision, why)
+		}
+	}
+	r.wantMetric("hookgate_audit_withheld_total", "2")
+	if list := r.do(http.MethodGet, r.base+"/v1/decisions", "").body; strings.Contains(list, `"decision":"allow"`) {
+		t.Errorf("it is listed as allowed: %s", list)
+	}
+	if !strings.Contains(r.log.String(), "disk full") {
+		t.Error("the log does not say why")
+	}
+	b.fail(nil)
+	eventually(t, "what was told is recorded, or what is new", func() bool {
+		decision, _ := r.decide("", preText)
+		return decision == "allow"
+	})
+}
+
+func TestADenyDoesNotWaitForItsRecord(t *testing.T) {
+	r, b := recorded(t, "{required: true}", func(o *Options) { o.Interceptors = intercepting("no", denying) })
+	b.fail(errors.New("disk full"))
+	if decision, reason := r.decide("", preText); decision != "deny" || !strings.Contains(reason, "denied by interceptor 'no'") {
+		t.Errorf("%s: %s", decision, reason)
+	}
+	r.wantMetric("hookgate_audit_withheld_total", "0")
+	eventually(t, "the failure is counted", func() bool {
+		n, _ := r.metric(`hookgate_audit_records_total{result="failed",sink="file"}`)
+		return n == "1"
+	})
+}
+
+func TestWithoutARequiredTrailNothingIsWithheld(t *testing.T) {
+	r, b := recorded(t, "{}")
+	b.fail(errors.New("disk full"))
+	if decision, _ := r.decide("", preText); decision != "allow" {
+		t.Errorf("decision %s", decision)
+	}
+	b.fail(nil)
+	r.decide("", preText)
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	if all := b.all(); len(all) == 0 || !b.closed {
+		t.Errorf("at a stop there are %d records, closed %v", len(all), b.closed)
+	}
+}
+
+func TestInputsAndOutputsAreRecordedWithoutSecretsWhereAskedFor(t *testing.T) {
+	r, b := recorded(t, `{include: [input, output], mask: ["/input/headers/*", "/input/list/1", "/output/hidden", "/input/a~1b"]}`)
+	const key = "AKIAQZ7WLSNUXK5D4EOT"
+	input := `{"plain":1.50,"headers":{"X-A":"mine","X-B":"mine"},"list":["x","mine",{"headers":"x"}],"a/b":"mine","aws":"` + key + `"}`
+	r.decide("", strings.Replace(preText, `{"command":"ls"}`, input, 1))
+	r.decide("", strings.Replace(strings.Replace(postText, `"TOKEN"`, `{"hidden":"mine","long":"`+strings.Repeat("x", 100)+`"}`, 1), `{"command":"ls"}`, `"`+strings.Repeat("y", largestContent)+`"`, 1))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	all := b.all()
+	if len(all) != 2 {
+		t.Fatalf("there are %d records", len(all))
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "mine") || strings.Contains(string(text), key) {
+		t.Errorf("a secret is in %s", text)
+	}
+	want := map[string]any{
+		"plain": 1.5, "headers": map[string]any{"X-A": "[masked]", "X-B": "[masked]"}, "list": []any{"x", "[masked]", map[string]any{"headers": "x"}},
+		"a/b": "[masked]", "aws": "[redacted: aws-access-key]",
+	}
+	if diff := cmp.Diff(want, all[0]["input"]); diff != "" {
+		t.Errorf("the input (-want +got):\n%s", diff)
+	}
+	if output, _ := all[1]["output"].(map[string]any); output["hidden"] != "[masked]" || len(output) != 2 {
+		t.Errorf("the output is %v", all[1]["output"])
+	}
+	if all[1]["input"] != nil || all[1]["input_omitted_bytes"] != float64(largestContent+2) {
+		t.Errorf("a long input is %v bytes", all[1]["input_omitted_bytes"])
+	}
+}
+
+func TestARequiredTrailNeedsSomewhereToBeSafe(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks: []\naudit: {required: true}\n"})
+	o := Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), Audit: []audit.Output{{Name: "stdout", Sink: &book{}}}}
+	_, err := New(o)
+	if err == nil || !strings.HasSuffix(err.Error(), "hooks.yaml:3: audit: required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true") {
+		t.Errorf("error %v", err)
+	}
+	o.Audit = nil
+	if _, err := Check(o); err != nil {
+		t.Errorf("a check: %v", err)
+	}
+}
+
+func TestARecordNamesItsCaller(t *testing.T) {
+	o, _ := guarded(t, "")
+	b := &book{}
+	o.Audit = []audit.Output{{Name: "file", Sink: b}}
+	r := start(t, o)
+	r.do(http.MethodPost, r.base+"/v1/chains/team-a/decide", preText, bearer("alice-new"))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.all(); len(all) != 1 || all[0]["caller"] != "alice" {
+		t.Errorf("records %v", all)
+	}
+}
+
+func TestRecordsCanBeKeptWhereApprovalsAre(t *testing.T) {
+	state := t.TempDir()
+	r, _ := recorded(t, "{required: true}", func(o *Options) { o.Audit, o.AuditState, o.StateDir = nil, true, state })
+	id := r.ask("", preText).header.Get("X-Hookgate-Decision-Id")
+	r.wantMetric(`hookgate_audit_records_total{result="written",sink="state"}`, "1")
+	kept, err := r.gateway.keeper.get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := kept.Read(t.Context(), 0, 10)
+	if err != nil || len(records) != 1 || !strings.Contains(string(records[0].Body), id) {
+		t.Errorf("records %v, error %v", records, err)
+	}
+	if _, err := New(Options{AuditState: true}); err == nil || !strings.Contains(err.Error(), "set HOOKGATE_DATABASE_URL or HOOKGATE_STATE_DIR") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,26 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// farewell is how long an exporter may take to end.
+const farewell = 3 * time.Second
+
+// describe says whose telemetry it is. The environment (OTEL_SERVICE_NAME,
+// OTEL_RESOURCE_ATTRIBUTES) goes over what is said here.
+func describe(ctx context.Context, version string) (*resource.Resource, error) {
+	r, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "hookgate"), attribute.String("service.version", version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) && !errors.Is(err, resource.ErrSchemaURLConflict) {
+		return nil, fmt.Errorf("the resource of the telemetry: %w", err)
+	}
+	return r, nil
+}

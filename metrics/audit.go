@@ -1,0 +1,65 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// auditTrail are the metrics of the audit trail. Its sinks are known when the
+// process starts.
+type auditTrail struct {
+	records  *prometheus.CounterVec
+	withheld prometheus.Counter
+	sinks    map[string]auditSink
+}
+
+type auditSink struct{ written, dropped, failed prometheus.Counter }
+
+func newAuditTrail(sinks []string) *auditTrail {
+	a := &auditTrail{
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: namespace + "audit_records_total",
+			Help: "Records of the audit trail by sink: written, dropped where its queue was full, failed where the sink could not keep them.",
+		}, []string{"sink", "result"}),
+		withheld: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: namespace + "audit_withheld_total",
+			Help: "Decisions that were turned into a deny because the required record of them was not safe.",
+		}),
+		sinks: map[string]auditSink{},
+	}
+	for _, name := range sinks {
+		label := clean(name)
+		a.sinks[name] = auditSink{
+			a.records.WithLabelValues(label, "written"), a.records.WithLabelValues(label, "dropped"), a.records.WithLabelValues(label, "failed"),
+		}
+	}
+	return a
+}
+
+// AuditObserver counts what becomes of records. It is safe for concurrent use.
+type AuditObserver struct{ trail *auditTrail }
+
+// Audit returns the observer of the audit trail.
+func (m *Metrics) Audit() AuditObserver { return AuditObserver{m.audit} }
+
+// Written counts records that a sink kept. A sink that is none of
+// [Options].AuditSinks counts nothing.
+func (o AuditObserver) Written(sink string, records int) {
+	if s, ok := o.trail.sinks[sink]; ok {
+		s.written.Add(float64(records))
+	}
+}
+
+// Dropped counts records for which a sink had no room.
+func (o AuditObserver) Dropped(sink string, records int) {
+	if s, ok := o.trail.sinks[sink]; ok {
+		s.dropped.Add(float64(records))
+	}
+}
+
+// Failed counts records that a sink could not keep.
+func (o AuditObserver) Failed(sink string, records int) {
+	if s, ok := o.trail.sinks[sink]; ok {
+		s.failed.Add(float64(records))
+	}
+}
+
+// Withheld counts a decision that was turned into a deny.
+func (o AuditObserver) Withheld() { o.trail.withheld.Inc() }

@@ -1,0 +1,128 @@
+package clients_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// agent is a real client and how it is driven.
+type agent struct {
+	// name is that of gateway init.
+	name   string
+	speaks dialect
+	// settings are files below the home directory, with the model's address in
+	// them.
+	settings map[string]string
+	// argv runs it on one prompt; a relative program is below node_modules.
+	argv []string
+	env  []string
+	// runs says that it asks by running a program, modifies that a call can be
+	// made to run with another input, and replaces that the model can be shown
+	// another result.
+	runs, modifies, replaces bool
+}
+
+func agents() []agent {
+	return []agent{
+		{
+			name: "claude-code", speaks: anthropicMessages(), modifies: true, replaces: true,
+			argv: []string{"@anthropic-ai/claude-code-linux-x64/claude", "--print", "--allowedTools", "Bash", "--", "do it"},
+			env: []string{
+				"ANTHROPIC_BASE_URL=$MODEL", "ANTHROPIC_API_KEY=dummy", "ANTHROPIC_MODEL=claude-sonnet-4-5",
+				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
+			},
+		},
+		{
+			name: "codex", speaks: openAIResponses(), runs: true, modifies: true, replaces: true,
+			settings: map[string]string{".codex/config.toml": `
+model = "stub-model"
+model_provider = "stub"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.stub]
+name = "stub"
+base_url = "$MODEL/v1"
+wire_api = "responses"
+env_key = "STUB_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+`},
+			argv: []string{
+				".bin/codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "do it",
+			},
+			env: []string{"STUB_KEY=dummy"},
+		},
+		{
+			name: "gemini-cli", speaks: geminiAPI(), runs: true, modifies: true, replaces: true,
+			settings: map[string]string{".gemini/settings.json": `{
+  // No telemetry, no updates.
+  "privacy": {"usageStatisticsEnabled": false},
+  "telemetry": {"enabled": false},
+  "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+  "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}}
+}
+`},
+			argv: []string{".bin/gemini", "--yolo", "-m", "gemini-2.5-flash", "-p", "do it"},
+			env:  []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=$MODEL"},
+		},
+		{
+			name: "qwen-code", speaks: openAIChat("run_shell_command"), runs: true,
+			settings: map[string]string{".qwen/settings.json": `{
+  "privacy": {"usageStatisticsEnabled": false},
+  "telemetry": {"enabled": false},
+  "general": {"disableAutoUpdate": true},
+  "security": {"auth": {"selectedType": "openai"}}
+}
+`},
+			argv: []string{".bin/qwen", "--yolo", "-p", "do it"},
+			env:  []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=$MODEL/v1", "OPENAI_MODEL=stub-model"},
+		},
+		{
+			name: "opencode", speaks: openAIChat("bash"), modifies: true, replaces: true,
+			settings: map[string]string{
+				// It installs the types of plugins before it starts, and waits for a
+				// network that is not there, unless they seem to be there already.
+				".config/opencode/package.json":       `{"dependencies": {"@opencode-ai/plugin": "1.18.33"}}`,
+				".config/opencode/package-lock.json":  `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "1.18.33"}}}}`,
+				".config/opencode/node_modules/.keep": "",
+				".config/opencode/opencode.json": `{
+  "autoupdate": false, "share": "disabled", "model": "stub/stub-model", "small_model": "stub/stub-model", "permission": {"bash": "allow"},
+  "provider": {"stub": {
+    "npm": "@ai-sdk/openai-compatible", "name": "stub", "options": {"baseURL": "$MODEL/v1", "apiKey": "dummy"},
+    "models": {"stub-model": {"name": "stub", "tool_call": true, "limit": {"context": 100000, "output": 4000}}}
+  }}
+}
+`,
+			},
+			argv: []string{"opencode-linux-x64/bin/opencode", "run", "do it"},
+			env:  []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
+		},
+	}
+}
+
+// placed writes an agent's settings into a fresh home directory.
+func (a *agent) placed(t *testing.T, home string, m *model) {
+	t.Helper()
+	for name, text := range a.settings {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(m.expand(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// expand puts the model's address into a text.
+func (m *model) expand(text string) string {
+	return os.Expand(text, func(name string) string {
+		if name == "MODEL" {
+			return m.address
+		}
+		panic(fmt.Sprintf("the settings of an agent name $%s", name))
+	})
+}

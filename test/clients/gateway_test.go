@@ -1,0 +1,167 @@
+package clients_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What the tests' policy does is in the command that it is asked about.
+const (
+	denyReason = "the policy of the test says no"
+	withheld   = "the policy of the test keeps this"
+)
+
+// policy is a remote hook. It denies a command that holds please-deny, changes
+// one that holds please-change, replaces a result where the command holds
+// please-replace, and withholds it where it holds please-withhold.
+func policy(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			Event  string
+			Input  json.RawMessage
+			Output json.RawMessage
+		}
+		if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		_, _ = io.WriteString(w, decide(call.Event, string(call.Input), call.Output))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func decide(event, input string, output json.RawMessage) string {
+	before := event == "pre_tool_use"
+	switch {
+	case before && strings.Contains(input, "please-deny"):
+		return in(`{"decision":"deny","reason":%s}`, denyReason)
+	case before && strings.Contains(input, "please-change"):
+		return `{"decision":"modify","input":` + strings.ReplaceAll(input, "ran-original", "ran-changed") + `}`
+	case !before && strings.Contains(input, "please-withhold"):
+		return in(`{"decision":"deny","reason":%s}`, withheld)
+	case !before && strings.Contains(input, "please-replace"):
+		return `{"decision":"replace","output":` + strings.ReplaceAll(string(output), "42-shown", "43-shown") + `}`
+	}
+	return `{"decision":"allow"}`
+}
+
+// gateway is a real one in a process of its own.
+type gateway struct {
+	address string
+	process *os.Process
+}
+
+// startGateway starts a gateway and waits until it answers.
+func startGateway(t *testing.T) gateway {
+	t.Helper()
+	dir := t.TempDir()
+	hooks := filepath.Join(dir, "hooks.yaml")
+	url := policy(t)
+	text := fmt.Sprintf("schema: 1\nhooks:\n  - {name: before, url: %q}\n  - {name: after, url: %q, event: post_tool_use}\n", url, url)
+	if err := os.WriteFile(hooks, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	main, admin := freePort(t), freePort(t)
+	var log bytes.Buffer
+	cmd := exec.Command(os.Getenv(gatewayVariable))
+	cmd.Env = []string{"HOOKGATE_ADDR=" + main, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_CONFIG=" + hooks, "HOOKGATE_LOG_LEVEL=warn"}
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may be gone already
+		_ = cmd.Wait()         // which says that it was killed
+		if t.Failed() {
+			t.Logf("the gateway's log:\n%s", &log)
+		}
+	})
+	ready(t, "http://"+admin+"/readyz")
+	return gateway{"http://" + main, cmd.Process}
+}
+
+func ready(t *testing.T, url string) {
+	t.Helper()
+	client := &http.Client{Timeout: time.Second}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		resp, err := client.Get(url)
+		if err == nil {
+			_ = resp.Body.Close() // nothing was written to it
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	t.Fatalf("no gateway is ready at %s", url)
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // it only reserved a port
+	return l.Addr().String()
+}
+
+// killed is a gateway that is gone.
+func killed(t *testing.T) string {
+	t.Helper()
+	g := startGateway(t)
+	if err := g.process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	return g.address
+}
+
+// hanging is a gateway that was stopped: connections to it are accepted, and
+// nothing comes back.
+func hanging(t *testing.T) string {
+	t.Helper()
+	g := startGateway(t)
+	if err := g.process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	return g.address
+}
+
+// garbage is a server that answers with half of something.
+func garbage(t *testing.T) string {
+	t.Helper()
+	return answering(t, http.StatusOK, `{"hookSpecificOutput": {"permissionDec`)
+}
+
+// answering is a server that is no gateway, and says so to whoever looks.
+func answering(t *testing.T, status int, body string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Location", "/")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // a client that is gone is what the test notices
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func working(t *testing.T) string {
+	t.Helper()
+	return startGateway(t).address
+}
