@@ -32,6 +32,7 @@ func (g *Gateway) keep(ctx context.Context, d decision) {
 	if !g.trail.Empty() {
 		g.audit(ctx, &d)
 	}
+	g.traceDecision(ctx, &d)
 	r := newRecord(&d)
 	g.history.add(r)
 	if v.Cause == chain.Internal {

@@ -277,6 +277,9 @@ func (b *builder) bound(members []*member) []*member {
 	for _, m := range members {
 		if m.live != nil {
 			m.participant.Binding = m.binding
+			if b.options.Tracer != nil {
+				m.participant.Binding = tracedBinding{m.binding, b.options.Tracer, m.participant.Name, m.reached.String()}
+			}
 			if w, ok := m.binding.(*transport.Webhook); ok {
 				m.participant.FirstTimeout, m.participant.Cold = m.entry.FirstTimeout, w.Cold
 			}

@@ -64,6 +64,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 		return nil, malformedRequest(err)
 	}
 	id, trace := identify(r)
+	trace = g.traceOf(r.Context(), trace)
 	w.Header()["X-Hookgate-Decision-Id"] = []string{id}
 	verdict := c.Decide(transport.WithTraceparent(r.Context(), trace), request, wanted(r))
 	if verdict.Abandoned {

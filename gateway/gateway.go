@@ -95,6 +95,8 @@ type Options struct {
 	// DecisionLog takes one line of JSON for each decision, in one Write; it is
 	// used from many goroutines and must not block for long. Nil is nobody.
 	DecisionLog io.Writer
+	// Tracer makes spans. Nil makes none, and costs nothing.
+	Tracer Tracer
 	// Audit is where records of decisions go. The gateway closes the sinks, once
 	// New has returned it.
 	Audit []audit.Output

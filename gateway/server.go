@@ -83,7 +83,7 @@ func routes() []metrics.Route {
 // mainHandler serves callers.
 func (g *Gateway) mainHandler() http.Handler {
 	root := chi.NewRouter()
-	root.Use(g.answered, g.admitted)
+	root.Use(g.answered, g.traced, g.admitted)
 	root.Get(routeOpenAPI, serveOpenAPI) // which says nothing of this gateway
 	newPages(g).register(root)
 	r := root.With(g.permitted)

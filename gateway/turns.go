@@ -148,6 +148,7 @@ type turnDecider struct {
 // Decide implements [agentproc.Decider].
 func (d *turnDecider) Decide(ctx context.Context, req *agentproc.PermissionRequest, envelope *chain.Request) agentproc.Answer {
 	id, trace := identify(d.request)
+	trace = d.gateway.traceOf(ctx, trace)
 	verdict := d.agent.chain.Decide(transport.WithTraceparent(ctx, trace), envelope, 0)
 	d.gateway.keep(ctx, decision{
 		id: id, at: time.Now(), plan: d.plan, chain: d.agent.profile.Chain, caller: callerName(d.request), request: envelope, verdict: verdict,

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
+
+	"go.opentelemetry.io/otel"
 
 	"github.com/hookgate/hookgate/gateway/audit"
 	"github.com/hookgate/hookgate/gateway/telemetry"
@@ -43,4 +47,33 @@ func closeOutputs(all []audit.Output) error {
 		errs = append(errs, out.Sink.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// traces is where spans go, nil unless the standard variables of OpenTelemetry
+// say so: OTEL_TRACES_EXPORTER=otlp, or an endpoint.
+func (p *program) traces(ctx context.Context, log *slog.Logger) (*telemetry.Traces, error) {
+	if !p.wantsTraces() {
+		return nil, nil //nolint:nilnil // no spans are what most gateways make
+	}
+	// The SDK says what went wrong behind everybody's back to this alone.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.LogAttrs(context.Background(), slog.LevelWarn, "telemetry could not be exported", slog.Any("error", err))
+	}))
+	return telemetry.NewTraces(ctx, p.version.version)
+}
+
+func (p *program) wantsTraces() bool {
+	set := map[string]string{}
+	for _, pair := range p.environ {
+		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "OTEL_") {
+			set[name] = value
+		}
+	}
+	switch {
+	case strings.EqualFold(set["OTEL_SDK_DISABLED"], "true"):
+		return false
+	case set["OTEL_TRACES_EXPORTER"] != "":
+		return set["OTEL_TRACES_EXPORTER"] == "otlp"
+	}
+	return set["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || set["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != ""
 }

@@ -40,6 +40,15 @@ func (p *program) serve(ctx context.Context, args []string) int {
 		p.complain("gateway: %v\n", err)
 		return exitFailed
 	}
+	traces, err := p.traces(ctx, log)
+	if err != nil {
+		p.complain("gateway: %v\n", errors.Join(err, closeOutputs(o.Audit)))
+		return exitFailed
+	}
+	if traces != nil {
+		o.Tracer = traces
+		defer func() { _ = traces.Close() }() // what could not be exported was said
+	}
 	g, err := gateway.New(o) //nolint:contextcheck // what it starts lives until it is closed
 	if err != nil {
 		err = errors.Join(err, closeOutputs(o.Audit))

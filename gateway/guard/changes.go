@@ -122,7 +122,7 @@ func holdsKeys(place string) bool {
 // named as they are on the other side.
 func downloads(c shell.Command) iter.Seq[change] {
 	var files, dirs []shell.Word
-	remote := false
+	var remote bool
 	if c.Name == "wget" {
 		const takes = "oaeiBtOTwQPUlADRIX"
 		files = valuesOf(c.Args, 'O', "output-document", takes)

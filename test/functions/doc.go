@@ -20,4 +20,6 @@
 //
 //	HOOKGATE_TEST_NODE_MODULES  what npm ci made of this folder's lock file
 //	HOOKGATE_TEST_RIE           AWS's runtime interface emulator
+//
+// The programs of the lock file are those of Linux on amd64.
 package functions

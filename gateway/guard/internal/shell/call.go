@@ -40,7 +40,7 @@ func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 	}
 	c := Command{Name: programName(argv[0].Text), Args: argv[1:], Dir: s.dir, Writes: writes, Stdin: in.text}
 	if strings.Contains(c.Name, Opaque) {
-		c.Name, c.runs = "", argv[0].from
+		c.Name, c.runs, c.unnamed = "", argv[0].from, true
 	}
 	if err := r.spend(len(argv)); err != nil { // they are looked at again for each program that runs another
 		return stream{}, err
@@ -134,15 +134,28 @@ func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 
 // code reads words that become one script, whose commands may read in.
 func (r *reader) code(s *scope, words []Word, in stream) (span, error) {
-	return origin(words), r.inner(s, sources(words), in)
+	return r.spliced(s, sources(words), origin(words), in)
 }
 
 // typed reads what a shell is given on its input.
 func (r *reader) typed(s *scope, in stream) (span, error) {
 	if in.known {
-		return in.opaque(), r.inner(s, in.text, stream{})
+		return r.spliced(s, in.text, in.opaque(), stream{})
 	}
 	return in.from, nil
+}
+
+// spliced reads a script that has the output of commands in it. It runs that
+// output where it begins a command; as an argument it is taken for one.
+func (r *reader) spliced(s *scope, text string, from span, in stream) (span, error) {
+	begin := len(r.found.Commands)
+	if err := r.inner(s, text, in); err != nil {
+		return span{}, err
+	}
+	if !slices.ContainsFunc(r.found.Commands[begin:], func(c Command) bool { return c.unnamed }) {
+		return span{}, nil
+	}
+	return from, nil
 }
 
 // file reads the script in a file, where it is a process substitution. Any

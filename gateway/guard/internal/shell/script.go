@@ -34,8 +34,9 @@ type Command struct {
 	// Stdin is what it reads, where the text says so.
 	Stdin string
 
-	runs span
-	adds span
+	runs    span
+	adds    span
+	unnamed bool // what it starts is not known
 }
 
 // Word is one argument as the program would see it.

@@ -171,7 +171,7 @@ func TestS2_ProgramsAreFoundWhereverTheyStand(t *testing.T) {
 		`sh < <(a)`:           "a\nsh|runs:a",
 		`. <(a); source x; .`: "a\n.|?|runs:a\nsource|x\n.",
 		`eval "$(a)" x`:       "a\neval|?|x|runs:a\n|x",
-		`sh -c "x $(a) $(b)"`: "a\nb\nsh|-c|x ? ?|runs:a|runs:b\nx|?|?",
+		`sh -c "x $(a) $(b)"`: "a\nb\nsh|-c|x ? ?\nx|?|?",
 		`a | python3; a | python3 -; a | python3 x; python3 <(a); node -e "$(a)"`: "a\npython3|runs:a\na\npython3|-|runs:a\na\npython3|x\na\npython3|?|runs:a\na\nnode|-e|?|runs:a",
 		`$(a) b`: "a\n|b|runs:a",
 	})
