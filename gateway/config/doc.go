@@ -25,8 +25,11 @@
 //     errors.
 //   - F7 A condition that cannot be evaluated holds: the hook is asked.
 //   - F8 Two entries with one fingerprint are reached in exactly the same way,
-//     with the same values filled in.
+//     with the same values filled in but for the secrets of a webhook, which
+//     have a hash of their own.
 //   - F9 JSON and YAML that say the same load as the same.
 //   - F10 A change is reported once it has settled, and a slow poll reports
 //     without fail what the watch of the file system missed.
+//   - F11 What cannot be read to its end is given up, and keeps nobody: neither
+//     a start nor a reload, a check or an end.
 package config

@@ -66,11 +66,15 @@ type Set struct {
 	dirs    []string
 	files   []string            // that were read, in order
 	listed  map[string][]string // the names in directories that were listed
+	// watchdog is that of all sets that follow each other.
+	watchdog *watchdog
 }
 
 // Load reads and checks all files. The error is of type [Errors], unless the
 // working directory cannot be found.
-func Load(o Options) (*Set, error) { return load(o, nil) }
+func Load(o Options) (*Set, error) {
+	return new(watchdog).do(readPatience, func(at *whereabouts) (*Set, error) { return load(o, nil, at) })
+}
 
 // Next reads the same files again, as the configuration that is to follow s.
 // Beyond the mistakes that Load finds it is an error that the operator's file,
@@ -80,16 +84,19 @@ func Load(o Options) (*Set, error) { return load(o, nil) }
 // The set that Next is called on stays as it is; it is what Next returns where
 // no file has changed.
 func (s *Set) Next() (*Set, error) {
-	if s.isCurrent() {
-		return s, nil
-	}
-	return load(s.options, s)
+	return s.watchdog.do(readPatience, func(at *whereabouts) (*Set, error) {
+		if s.isCurrent(at) {
+			return s, nil
+		}
+		return load(s.options, s, at)
+	})
 }
 
 // isCurrent reports whether the files are still those that were loaded, without
 // parsing them: this is asked at every poll.
-func (s *Set) isCurrent() bool {
+func (s *Set) isCurrent(at *whereabouts) bool {
 	snap := newSnapshot()
+	snap.at = at
 	defer snap.close()
 	for dir, names := range s.listed {
 		now, err := snap.names(dir)
@@ -115,14 +122,18 @@ func (s *Set) Dirs() []string { return s.dirs }
 // load takes snapshots until one has not changed while it was taken. One that
 // has is never good, however it reads: a revision that was replaced is being
 // deleted, and a list of what is left of it would be a list of too few.
-func load(o Options, previous *Set) (*Set, error) {
+func load(o Options, previous *Set, at *whereabouts) (*Set, error) {
 	var changed string
 	for range attempts {
 		snap := newSnapshot()
+		snap.at = at
 		set, err := build(o, previous, snap)
 		changed = snap.changed()
 		snap.close()
 		if changed == "" {
+			if err == nil {
+				set.watchdog = watchdogOf(previous)
+			}
 			return set, err
 		}
 	}

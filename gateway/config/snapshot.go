@@ -29,6 +29,7 @@ type snapshot struct {
 	dirs map[string]bool   // where a change can happen
 	// listed are the names in the directories that were listed.
 	listed map[string][]string
+	at     *whereabouts // nil where nobody asks
 }
 
 // pin is a directory as it stood when it was first used.
@@ -98,6 +99,7 @@ func (s *snapshot) pin(dir string) *pin {
 // open opens name in dir; the name . is the directory itself. It is taken from
 // the innermost volume that holds it, and from the directory where none does.
 func (s *snapshot) open(dir, name string) (*os.File, error) {
+	s.at.reads(filepath.Join(dir, name))
 	own := s.pin(dir)
 	for outer, inside := dir, name; ; outer, inside = filepath.Dir(outer), filepath.Join(filepath.Base(outer), inside) {
 		p := s.pin(outer)

@@ -79,9 +79,9 @@
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     event.preventDefault();
-    const buttons = form.querySelectorAll("button");
+    if (form.dataset.busy) return;
+    form.dataset.busy = "yes"; // a disabled button would lose the focus
     const body = new URLSearchParams(new FormData(form, event.submitter));
-    for (const b of buttons) b.disabled = true;
     try {
       const response = await fetch(form.action, {method: "POST", body, credentials: "same-origin"});
       const fresh = parse(await response.text());
@@ -91,7 +91,7 @@
     } catch {
       say("The gateway did not answer: look again before you answer again.", true);
     }
-    for (const b of buttons) b.disabled = false;
+    delete form.dataset.busy;
   });
 
   const events = new EventSource("/ui/approvals/events");

@@ -1,0 +1,2 @@
+// Package browser tests the page of approvals in a real Chromium.
+package browser

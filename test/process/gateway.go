@@ -1,0 +1,222 @@
+// Package process runs the gateway's real program for tests.
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long anything may take that does happen.
+const patience = 60 * time.Second
+
+// Build builds the program of the module two directories up, where the test's
+// package lies.
+func Build(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "gateway")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/gateway")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("the gateway cannot be built: %v: %s", err, said)
+	}
+	return program
+}
+
+// Gateway is a process of the program.
+type Gateway struct {
+	// URL and Admin are its listeners.
+	URL, Admin string
+
+	t     testing.TB
+	cmd   *exec.Cmd
+	ended chan struct{} // closed once it has ended, and err is set
+	err   error
+	mu    sync.Mutex
+	log   bytes.Buffer
+}
+
+// Start starts the program with variables of its environment, without their
+// prefix, and returns once it serves. It ends with the test.
+func Start(t testing.TB, program string, variables map[string]string) *Gateway {
+	t.Helper()
+	g := &Gateway{t: t, cmd: exec.CommandContext(context.Background(), program), ended: make(chan struct{})}
+	g.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOOKGATE_ADDR=127.0.0.1:0", "HOOKGATE_ADMIN_ADDR=127.0.0.1:0"}
+	for name, value := range variables {
+		g.cmd.Env = append(g.cmd.Env, "HOOKGATE_"+name+"="+value)
+	}
+	log, err := g.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	serving := make(chan struct{})
+	go g.read(log, serving)
+	t.Cleanup(func() {
+		g.Stop()
+		if t.Failed() {
+			t.Logf("the log of the gateway at %s:\n%s", g.URL, g.Log())
+		}
+	})
+	select {
+	case <-serving:
+	case <-g.ended:
+		t.Fatalf("the gateway ended: %v: %s", g.err, g.Log())
+	case <-time.After(patience):
+		t.Fatalf("the gateway does not serve: %s", g.Log())
+	}
+	return g
+}
+
+// read keeps the log, and closes serving once it says where it serves.
+func (g *Gateway) read(log io.Reader, serving chan<- struct{}) {
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		g.mu.Lock()
+		g.log.Write(append(lines.Bytes(), '\n'))
+		g.mu.Unlock()
+		var line struct {
+			Message string `json:"msg"`
+			Addr    string `json:"addr"`
+			Admin   string `json:"admin_addr"`
+		}
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "serving" {
+			g.URL, g.Admin = "http://"+line.Addr, "http://"+line.Admin
+			close(serving)
+		}
+	}
+	g.err = g.cmd.Wait()
+	close(g.ended)
+}
+
+// Log is what it has logged.
+func (g *Gateway) Log() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.log.String()
+}
+
+// PID is its process id.
+func (g *Gateway) PID() int { return g.cmd.Process.Pid }
+
+// Kill ends it as a crash does.
+func (g *Gateway) Kill() { g.signal(syscall.SIGKILL) }
+
+// Stop ends it in order.
+func (g *Gateway) Stop() { g.signal(syscall.SIGTERM) }
+
+func (g *Gateway) signal(signal syscall.Signal) {
+	g.t.Helper()
+	if err := g.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		g.t.Error(err)
+	}
+	select {
+	case <-g.ended:
+	case <-time.After(patience):
+		g.t.Errorf("the gateway does not end: %s", g.Log())
+		_ = g.cmd.Process.Kill() // it has failed already
+	}
+}
+
+// Answer is an answer over HTTP, or the error in its place.
+type Answer struct {
+	Status int
+	Body   string
+	Err    error
+}
+
+// Do sends a request.
+func Do(ctx context.Context, method, url, body string) Answer {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return Answer{Err: err}
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return Answer{Err: err}
+	}
+	text, err := io.ReadAll(resp.Body)
+	return Answer{resp.StatusCode, string(text), errors.Join(err, resp.Body.Close())}
+}
+
+// Ask puts a call to the operator's chain in the background.
+func (g *Gateway) Ask(ctx context.Context, envelope string) <-chan Answer {
+	answer := make(chan Answer, 1)
+	go func() { answer <- Do(ctx, http.MethodPost, g.URL+"/v1/decide", envelope) }()
+	return answer
+}
+
+// Reply answers an approval.
+func (g *Gateway) Reply(id, body string) Answer {
+	g.t.Helper()
+	return Do(g.t.Context(), http.MethodPost, g.URL+"/v1/approvals/"+id, body)
+}
+
+// Approval is what the tests look at of one.
+type Approval struct {
+	ID, State string
+	AskedBy   string `json:"asked_by"`
+	Used      bool
+}
+
+// Approvals lists those of a state.
+func (g *Gateway) Approvals(state string) ([]Approval, error) {
+	got := Do(g.t.Context(), http.MethodGet, g.URL+"/v1/approvals?limit=500&state="+state, "")
+	if got.Err != nil || got.Status != http.StatusOK {
+		return nil, errors.Join(got.Err, fmt.Errorf("status %d: %s", got.Status, got.Body))
+	}
+	var list struct{ Approvals []Approval }
+	err := json.Unmarshal([]byte(got.Body), &list)
+	return list.Approvals, err
+}
+
+// Waiting waits until that many calls wait for a person.
+func (g *Gateway) Waiting(n int) []Approval {
+	g.t.Helper()
+	var found []Approval
+	Eventually(g.t, fmt.Sprintf("%d calls wait", n), func() bool {
+		var err error
+		found, err = g.Approvals("pending")
+		return err == nil && len(found) == n
+	})
+	return found
+}
+
+// Eventually waits until something holds that another process brings about.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// File writes a file of a directory of the test and returns its path.
+func File(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
