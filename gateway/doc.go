@@ -14,7 +14,8 @@
 //     the log and /readyz say so.
 //   - G4 Without a configuration in force nothing is allowed.
 //   - G5 What did not change over a reload but for its name keeps its breaker,
-//     its connections, its worker processes and its counts.
+//     its connections, its worker processes and its counts. An endpoint whose
+//     secrets or certificates alone did keeps all but the connections.
 //   - G6 Every read from a caller is bounded in size and time.
 //   - G7 A browser page cannot use the gateway of the machine it is shown on.
 //   - G8 Nothing that a caller sends becomes a label, a log line of its own, a

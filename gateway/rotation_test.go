@@ -182,7 +182,7 @@ func newMutual(t *testing.T, generations []*generation, http2 bool) *mutual {
 	return m
 }
 
-func TestRotatingTheClientCertificateAndTheBearerFileUnderLoadLosesNoDecision(t *testing.T) {
+func TestG5_RotatingTheClientCertificateAndTheBearerFileUnderLoadLosesNoDecision(t *testing.T) {
 	for name, http2 := range map[string]bool{"over HTTP/1.1": false, "over HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			generations := []*generation{newGeneration(t, 0), newGeneration(t, 1), newGeneration(t, 2)}
@@ -316,7 +316,7 @@ func (l *load) lost() []string {
 	return l.refusals
 }
 
-func TestSecretsThatAreReplacedLeaveTheBreakerOpen(t *testing.T) {
+func TestG5_SecretsThatAreReplacedLeaveTheBreakerOpen(t *testing.T) {
 	hook := newHookServer(t, fails(http.StatusServiceUnavailable))
 	dir := files(t, map[string]string{
 		"hooks.yaml": fmt.Sprintf("schema: 1\nhooks:\n  - {name: h, url: %q, auth: {bearer: \"${file:secret}\"}, breaker: {consecutive_failures: 1}}\n", hook.URL), "secret": "one",
@@ -332,7 +332,7 @@ func TestSecretsThatAreReplacedLeaveTheBreakerOpen(t *testing.T) {
 	}
 }
 
-func TestATokenOutlastsTheReplacementOfOtherSecrets(t *testing.T) {
+func TestG5_ATokenOutlastsTheReplacementOfOtherSecrets(t *testing.T) {
 	p := platforms()["oauth2"](t)
 	hook := p.hook()
 	dir := files(t, map[string]string{

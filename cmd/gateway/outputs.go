@@ -56,7 +56,7 @@ func (p *program) traces(ctx context.Context, log *slog.Logger) (*telemetry.Trac
 		return nil, nil //nolint:nilnil // no spans are what most gateways make
 	}
 	// The SDK says what went wrong behind everybody's back to this alone.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // it is told outside of any call
 		log.LogAttrs(context.Background(), slog.LevelWarn, "telemetry could not be exported", slog.Any("error", err))
 	}))
 	return telemetry.NewTraces(ctx, p.version.version)

@@ -47,7 +47,7 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	}
 	if traces != nil {
 		o.Tracer = traces
-		defer func() { _ = traces.Close() }() // what could not be exported was said
+		defer func() { _ = traces.Close() }() //nolint:contextcheck // ctx is over by then; what could not be exported was said
 	}
 	g, err := gateway.New(o) //nolint:contextcheck // what it starts lives until it is closed
 	if err != nil {

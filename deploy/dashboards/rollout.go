@@ -77,6 +77,18 @@ func rollout() sheet {
 					queries: []query{{expr: summed("outcome", "hookgate_approvals_total", ofJob), legend: "{{outcome}}"}},
 				},
 			}},
+			{title: "Audit trail", panels: []panel{
+				{
+					kind: stack, title: "Audit records", unit: perSecond, width: 12,
+					does:    "dropped: the sink is slower than decisions are made. failed: it could not keep them. Both are decisions without a record: repair the sink; the log says what is wrong with it.",
+					queries: []query{{expr: summed("sink, result", "hookgate_audit_records_total", ofJob), legend: "{{sink}} {{result}}"}},
+				},
+				{
+					kind: lines, title: "Decisions withheld for want of a record", unit: perSecond, width: 12, bad: 1e-9,
+					does:    "audit.required is set, and a call that was allowed was denied because its record could not be made safe: the disk is full, or the database is slow or gone.",
+					queries: []query{{expr: summed("", "hookgate_audit_withheld_total", ofJob), legend: "withheld"}},
+				},
+			}},
 			{title: "Saturation", panels: []panel{
 				{
 					kind: lines, title: "Requests in flight, of what may be", unit: ratio, width: 8, warn: 0.5, bad: 0.8,

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,11 +68,12 @@ func record(i int) Record {
 
 func TestL4_RecordsThatAreWaitedForShareASync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, batches, syncs := &counter{}, 0, 0
+		c := &counter{}
+		var batches, syncs atomic.Int64
 		tr := trail(c, Output{Name: "disk", Durable: true, Sink: &fake{does: func(_ context.Context, _ []Record, durable bool) error {
-			batches++
+			batches.Add(1)
 			if durable {
-				syncs++
+				syncs.Add(1)
 				time.Sleep(10 * time.Millisecond)
 			}
 			return nil
@@ -85,21 +87,21 @@ func TestL4_RecordsThatAreWaitedForShareASync(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if syncs > 3 { // the first may have gone alone
-			t.Errorf("64 records took %d syncs", syncs)
+		if syncs.Load() > 3 { // the first may have gone alone
+			t.Errorf("64 records took %d syncs", syncs.Load())
 		}
-		before := batches
+		before := batches.Load()
 		for i := range 50 {
 			tr.Keep(record(i))
 		}
 		synctest.Wait()
-		if batches != before {
+		if batches.Load() != before {
 			t.Error("a record that nobody waits for did not wait for others")
 		}
 		time.Sleep(gather)
 		synctest.Wait()
-		if batches != before+1 || syncs > 3 {
-			t.Errorf("50 records that nobody waits for took %d batches and %d syncs in all", batches-before, syncs)
+		if batches.Load() != before+1 || syncs.Load() > 3 {
+			t.Errorf("50 records that nobody waits for took %d batches and %d syncs in all", batches.Load()-before, syncs.Load())
 		}
 		c.want(t, 114, 0, 0)
 		if err := tr.Close(); err != nil {
@@ -112,9 +114,10 @@ func TestL3_WhatDoesNotFitIsCountedAndHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, release := &counter{}, make(chan struct{})
 		stalls := &fake{does: func(context.Context, []Record, bool) error { <-release; return nil }}
-		quick, seen := &counter{}, 0
+		quick := &counter{}
+		var seen atomic.Int64
 		tr := trail(c, Output{Name: "stalls", Sink: stalls})
-		other := trail(quick, Output{Name: "works", Sink: &fake{does: func(_ context.Context, r []Record, _ bool) error { seen += len(r); return nil }}})
+		other := trail(quick, Output{Name: "works", Sink: &fake{does: func(_ context.Context, r []Record, _ bool) error { seen.Add(int64(len(r))); return nil }}})
 		began := time.Now()
 		for i := range 1000 {
 			tr.Keep(record(i))
@@ -126,7 +129,7 @@ func TestL3_WhatDoesNotFitIsCountedAndHoldsNobodyUp(t *testing.T) {
 		c.want(t, 0, 901, 0)
 		other.Keep(record(1))
 		time.Sleep(time.Second)
-		if seen != 1 {
+		if seen.Load() != 1 {
 			t.Error("a sink that stalls held up another")
 		}
 		close(release)

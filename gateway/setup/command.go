@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -79,10 +80,15 @@ type asked struct {
 func readAskLine(line string) (a asked, ok bool) {
 	w := words(line)
 	for i := range w {
-		if w[i] != "ask" || i == 0 {
+		switch {
+		case w[i] == "ask" && i > 0:
+			a.program = w[i-1]
+		case filepath.Base(w[i]) == "gateway-ask":
+			a.program = w[i]
+		default:
 			continue
 		}
-		a.program, a.patience = w[i-1], defaultPatience
+		a.patience = defaultPatience
 		for j := i + 1; j < len(w); j++ {
 			name, value, joined := strings.Cut(w[j], "=")
 			if !joined && j+1 < len(w) {

@@ -330,6 +330,11 @@ func TestALineIsReadBackAsItWasWritten(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
+	for _, line := range []string{"/bin/gateway-ask --client codex", "/bin/gateway-ask ask --client=codex", "exec /bin/gateway-ask -client codex --url x"} {
+		if a, ok := readAskLine(line); !ok || a.program != "/bin/gateway-ask" || a.client != "codex" || a.patience != defaultPatience {
+			t.Errorf("%q is read as %+v, %v", line, a, ok)
+		}
+	}
 	for _, line := range []string{"", "ask --client codex", "gateway ask", "echo 'gateway ask --client codex'", "gateway check; ask --client codex"} {
 		if a, ok := readAskLine(line); ok {
 			t.Errorf("%q is read as %+v", line, a)

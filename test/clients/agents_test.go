@@ -35,6 +35,11 @@ func agents() []agent {
 			},
 		},
 		{
+			name: "copilot", speaks: openAIChat("bash"), runs: true, modifies: true, replaces: true,
+			argv: []string{"@github/copilot-linux-x64/copilot", "--prompt", "do it", "--allow-all-tools", "--no-auto-update"},
+			env:  []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=$MODEL/v1", "COPILOT_PROVIDER_API_KEY=dummy", "COPILOT_MODEL=stub-model"},
+		},
+		{
 			name: "codex", speaks: openAIResponses(), runs: true, modifies: true, replaces: true,
 			settings: map[string]string{".codex/config.toml": `
 model = "stub-model"

@@ -37,11 +37,9 @@ console.log(JSON.stringify(await ask(JSON.parse(process.argv[2]), process.argv[3
 
 func TestTheExamplesSayWhatTheGatewayDecidedAndElseDeny(t *testing.T) {
 	t.Parallel()
-	redirects := func(t *testing.T) string { return answering(t, 307, "") }
-	other := func(t *testing.T) string { return answering(t, 200, `{"decision":"approve"}`) }
-	replaces := func(t *testing.T) string { return answering(t, 200, `{"decision":"replace","output":"x"}`) }
-	noObject := func(t *testing.T) string { return answering(t, 200, `{"decision":"modify","input":"x"}`) }
-	accepted := func(t *testing.T) string { return answering(t, 202, `{"decision":"allow"}`) }
+	answers := func(status int, body string) func(*testing.T) string {
+		return func(t *testing.T) string { t.Helper(); return answering(t, status, body) }
+	}
 	for language, argv := range asksIn(t) {
 		for name, tc := range map[string]struct {
 			gateway func(*testing.T) string
@@ -55,11 +53,11 @@ func TestTheExamplesSayWhatTheGatewayDecidedAndElseDeny(t *testing.T) {
 			"nobody there":          {killed, "nothing else", "deny", "hookgate could not be asked"},
 			"hanging":               {hanging, "nothing else", "deny", "hookgate could not be asked"},
 			"garbage":               {garbage, "nothing else", "deny", "hookgate could not be asked"},
-			"a redirect":            {redirects, "nothing else", "deny", "hookgate could not be asked"},
-			"no decision":           {other, "nothing else", "deny", "it answered with no decision"},
-			"a replace before":      {replaces, "nothing else", "deny", "it answered with no decision"},
-			"an input of no object": {noObject, "nothing else", "deny", "its rewrite is none"},
-			"another status":        {accepted, "nothing else", "deny", "status 202"},
+			"a redirect":            {answers(307, ""), "nothing else", "deny", "hookgate could not be asked"},
+			"no decision":           {answers(200, `{"decision":"approve"}`), "nothing else", "deny", "it answered with no decision"},
+			"a replace before":      {answers(200, `{"decision":"replace","output":"x"}`), "nothing else", "deny", "it answered with no decision"},
+			"an input of no object": {answers(200, `{"decision":"modify","input":"x"}`), "nothing else", "deny", "its rewrite is none"},
+			"another status":        {answers(202, `{"decision":"allow"}`), "nothing else", "deny", "status 202"},
 		} {
 			t.Run(language+"/"+name, func(t *testing.T) {
 				call := in(`{"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"shell","input":{"command":%s}}`, command(tc.wish))

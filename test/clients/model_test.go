@@ -19,6 +19,9 @@ type model struct {
 	command string
 	result  string
 
+	// ended is closed when it said its last word, after what came of the command.
+	ended chan struct{}
+
 	mu     sync.Mutex
 	asked  bool     // whether the command was asked for
 	shown  []string // bodies of the requests for the model's next words
@@ -41,7 +44,7 @@ type dialect struct {
 
 func newModel(t *testing.T, speaks dialect, command string) *model {
 	t.Helper()
-	m := &model{command: command, result: speaks.result}
+	m := &model{command: command, result: speaks.result, ended: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, speaks) }))
 	t.Cleanup(server.Close)
 	m.address = server.URL
@@ -74,6 +77,9 @@ func (m *model) next(speaks dialect, body string) []string {
 	}
 	m.shown = append(m.shown, body)
 	if strings.Contains(body, speaks.result) || m.asked {
+		if len(m.shown) == 2 {
+			close(m.ended)
+		}
 		return speaks.done
 	}
 	m.asked = true

@@ -32,6 +32,7 @@ func TestK7_ValuesThatMakeNoSenseAreRefused(t *testing.T) {
 		"settings: {ADDR: 0.0.0.0:80}":              "invalid propertyName 'ADDR'",
 		"settings: {MAX_IN_FLIGHT: 1.5}":            "/settings/MAX_IN_FLIGHT",
 		"settings: {log_level: warn}":               "invalid propertyName 'log_level'",
+		"audit: {database: true}":                   "/database/existingSecret",
 		"secrets: [a, a]":                           "/secrets",
 		"service: {port: 70000}":                    "/service/port",
 		"tls: {certManager: {enabled: true}}":       "/tls/certManager/issuerRef/name",

@@ -54,7 +54,7 @@ const perRound = 40
 func visitAll(ctx context.Context, all []*asking) error {
 	wall, cpu := make([][]float64, len(all)), make([][]float64, len(all))
 	for range perRound {
-		for _, i := range rand.Perm(len(all)) {
+		for _, i := range rand.Perm(len(all)) { //nolint:gosec // an order of visits is no secret
 			w, c, err := all[i].once(ctx)
 			if err != nil {
 				return err

@@ -82,6 +82,7 @@ func scenarios() []scenario {
 		{"breaker", "a dead hook", (*bench).breaker},
 		{"bulkhead", "a hanging neighbour", (*bench).bulkhead},
 		{"held", "5,000 calls at once", (*bench).held},
+		{"audit", "an audit trail, optional and required", (*bench).audit},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -269,9 +270,9 @@ func TestK1_AnEventThatIsNoToolCallPasses(t *testing.T) {
 }
 
 func TestACallerSaysWhoItIs(t *testing.T) {
-	var said string
+	var said atomic.Value // of who asked last
 	address := gatewayThat(t, func(w http.ResponseWriter, r *http.Request) {
-		said = r.Header.Get("Authorization")
+		said.Store(r.Header.Get("Authorization"))
 		if r.URL.Path == "/v1/decide" {
 			_, _ = io.WriteString(w, `{"decision":"allow"}`)
 			return
@@ -285,10 +286,10 @@ func TestACallerSaysWhoItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, args := range map[string][]string{question(t, "codex"): {"--client", "codex"}, envelope: nil} {
-			said = ""
+			said.Store("")
 			got := run(t, strings.NewReader(name), append(args, "--url", address, "--token-file", file)...)
-			if allowed := !strings.Contains(got.Stdout, "deny"); said != want || allowed != (want != "") {
-				t.Errorf("%q: it said %q: %+v", text, said, got)
+			if allowed := !strings.Contains(got.Stdout, "deny"); said.Load() != want || allowed != (want != "") {
+				t.Errorf("%q: it said %q: %+v", text, said.Load(), got)
 			}
 			if strings.Contains(got.Stdout, file) {
 				t.Errorf("the model reads where the token is: %s", got.Stdout)

@@ -62,7 +62,8 @@ func (s *stack) start(ctx context.Context) error {
 		path, "HOOKGATE_ADDR=" + gateway, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_CONFIG=" + s.hooksFile,
 		"HOOKGATE_CALLERS=" + filepath.Join(s.dir, "config", "callers.yaml"),
 		"HOOKGATE_CHAINS_DIR=" + filepath.Join(s.dir, "config", "chains"), "HOOKGATE_AGENTS_DIR=" + filepath.Join(s.dir, "config", "agents"),
-		"HOOKGATE_STATE_DIR=" + filepath.Join(s.dir, "state"), "HOOKGATE_RELOAD_INTERVAL=200ms", "HOOKGATE_LOG_LEVEL=error",
+		"HOOKGATE_STATE_DIR=" + filepath.Join(s.dir, "state"), "HOOKGATE_AUDIT_FILE=" + filepath.Join(s.dir, "audit.jsonl"),
+		"HOOKGATE_RELOAD_INTERVAL=200ms", "HOOKGATE_LOG_LEVEL=error",
 	}
 	if err := s.run(ctx, "gateway", env, s.gateway, "serve"); err != nil {
 		return err
