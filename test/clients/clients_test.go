@@ -180,7 +180,7 @@ func TestAWithheldResultIsNotShown(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a agent) {
 		t.Helper()
 		got := tell(t, a, working(t), "please-withhold")
-		if got.ran != "ran-original\n" || got.m.saw("42-shown") || got.m.saw(withheld) != a.replaces {
+		if got.ran != "ran-original\n" || got.m.saw("42-shown") || a.replaces && !got.m.saw(withheld) {
 			t.Errorf("the trace is %q, and the model saw why: %v", got.ran, got.m.saw(withheld))
 		}
 	})
