@@ -81,7 +81,10 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	creating, cancel := w.operation(ctx)
 	_, err = w.store.Create(creating, w.question, ttl)
 	cancel()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return w.abandoned() //nolint:contextcheck // its own has ended
+	case err != nil:
 		w.withdraw("it could not be told whether it was kept") //nolint:contextcheck // it may be there all the same
 		return lost(d.met(err))
 	}
@@ -113,8 +116,7 @@ func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, O
 	for {
 		select {
 		case <-ctx.Done():
-			w.withdraw("the caller stopped waiting") //nolint:contextcheck // its own has ended
-			return chain.Fail(chain.Error, "the caller stopped waiting", ""), OutcomeWithdrawn
+			return w.abandoned() //nolint:contextcheck // its own has ended
 		case <-over.C:
 			return w.end(ctx, Expired, "")
 		case <-w.desk.stopping:
@@ -133,6 +135,13 @@ func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, O
 		}
 		// A store that cannot be reached may come back before the time is over.
 	}
+}
+
+// abandoned withdraws a question whose caller stopped waiting (P7).
+func (w *wait) abandoned() (chain.Answer, Outcome) {
+	const why = "the caller stopped waiting"
+	w.withdraw(why)
+	return chain.Fail(chain.Error, why, ""), OutcomeWithdrawn
 }
 
 // end settles a question that nobody answered, unless somebody just did.

@@ -30,11 +30,19 @@ func command(wish string) string {
 // that gateway init made for it.
 func tell(t *testing.T, a agent, address, wish string) happened {
 	t.Helper()
-	return tellBy(t, a, address, wish, os.Getenv(gatewayVariable), false)
+	return tellBy(t, a, address, wish, way{program: os.Getenv(gatewayVariable), timeout: "20s"})
 }
 
-// tellBy does so with another program, which may be gone when it is needed.
-func tellBy(t *testing.T, a agent, address, wish, program string, gone bool) happened {
+// way is how an agent is set up.
+type way struct {
+	program string
+	// gone takes the program away before it is needed.
+	gone bool
+	// timeout is how long the hook waits for the gateway.
+	timeout string
+}
+
+func tellBy(t *testing.T, a agent, address, wish string, by way) happened {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
 	m := newModel(t, a.speaks, command(wish))
@@ -46,9 +54,9 @@ func tellBy(t *testing.T, a agent, address, wish, program string, gone bool) hap
 	for _, pair := range a.env {
 		env = append(env, m.expand(pair))
 	}
-	started(t, home, env, program, "init", a.name, "--url", address, "--timeout", "3s", "--write")
-	if gone {
-		for _, name := range []string{program, filepath.Join(filepath.Dir(program), "gateway-ask")} {
+	started(t, home, env, by.program, "init", a.name, "--url", address, "--timeout", by.timeout, "--write")
+	if by.gone {
+		for _, name := range []string{by.program, filepath.Join(filepath.Dir(by.program), "gateway-ask")} {
 			if err := os.Remove(name); err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +180,7 @@ func TestAWithheldResultIsNotShown(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a agent) {
 		t.Helper()
 		got := tell(t, a, working(t), "please-withhold")
-		if got.ran != "ran-original\n" || got.m.saw("42-shown") || got.m.saw(withheld) != a.replaces {
+		if got.ran != "ran-original\n" || got.m.saw("42-shown") || a.replaces && !got.m.saw(withheld) {
 			t.Errorf("the trace is %q, and the model saw why: %v", got.ran, got.m.saw(withheld))
 		}
 	})
@@ -183,7 +191,7 @@ func TestWithoutAnAnswerNoCallRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachAgent(t, func(t *testing.T, a agent) {
 				t.Helper()
-				if got := tell(t, a, broken(t), "nothing else"); got.ran != "" {
+				if got := tellBy(t, a, broken(t), "nothing else", way{program: os.Getenv(gatewayVariable), timeout: "3s"}); got.ran != "" {
 					t.Errorf("the trace is %q", got.ran)
 				}
 			})
@@ -199,7 +207,7 @@ func TestWithoutTheProgramNoCallRuns(t *testing.T) {
 		if !a.runs {
 			return // it asks by itself
 		}
-		if got := tellBy(t, a, working(t), "nothing else", copied(t), true); got.ran != "" {
+		if got := tellBy(t, a, working(t), "nothing else", way{program: copied(t), gone: true, timeout: "20s"}); got.ran != "" {
 			t.Errorf("the trace is %q", got.ran)
 		}
 	})

@@ -171,9 +171,30 @@ func (s *Server) Stop() {
 // is there and never answers.
 func (s *Server) Signal(signal syscall.Signal) {
 	s.t.Helper()
-	if err := syscall.Kill(-s.server.Process.Pid, signal); err != nil {
+	for _, pid := range append(s.children(), s.server.Process.Pid) {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// children are the processes of the server's connections, each of which leads a
+// group of its own.
+func (s *Server) children() []int {
+	s.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.server.Process.Pid, s.server.Process.Pid))
+	if err != nil {
 		s.t.Fatal(err)
 	}
+	var all []int
+	for word := range strings.FieldsSeq(string(text)) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, pid)
+	}
+	return all
 }
 
 // Database makes a new database and returns its URL.

@@ -1,0 +1,275 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hookgate/hookgate/test/postgres"
+	"github.com/hookgate/hookgate/test/process"
+)
+
+const call = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"agent-1","tool_call_id":"call-1","tool_name":"shell","input":{"command":"ls"}}`
+
+// hooks is a chain that asks a person, who has that long.
+func hooks(t *testing.T, timeout time.Duration) string {
+	t.Helper()
+	return process.File(t, "hooks.yaml", fmt.Sprintf("schema: 1\nhooks:\n  - {name: person, use: approval, tools: [shell], timeout_ms: %d}\n", timeout.Milliseconds()))
+}
+
+// decided waits for a decision, no longer than it may take.
+func decided(t *testing.T, answer <-chan process.Answer, within time.Duration) process.Answer {
+	t.Helper()
+	select {
+	case got := <-answer:
+		return got
+	case <-time.After(within):
+		t.Fatalf("no decision within %v", within)
+		return process.Answer{}
+	}
+}
+
+func TestACallAskedAtOneGatewayIsAnsweredAtAnother(t *testing.T) {
+	program, server := process.Build(t), postgres.Start(t)
+	variables := map[string]string{"CONFIG": hooks(t, 10*time.Minute), "DATABASE_URL": server.Database()}
+	one, other := process.Start(t, program, variables), process.Start(t, program, variables)
+	for _, turn := range []struct{ asked, answered *process.Gateway }{{one, other}, {other, one}} {
+		for says, want := range map[string]string{
+			`{"behavior":"allow"}`:                                   `{"decision":"allow"}`,
+			`{"behavior":"deny","message":"x"}`:                      `{"decision":"deny","reason":"denied by hook 'person': x"}`,
+			`{"behavior":"allow","updated_input":{"command":"pwd"}}`: `{"decision":"modify","input":{"command":"pwd"},"reason":"hook 'person': the person who allowed it changed the input"}`,
+		} {
+			answer := turn.asked.Ask(t.Context(), call)
+			id := turn.answered.Waiting(1)[0].ID
+			if got := turn.answered.Reply(id, says); got.Status != http.StatusOK {
+				t.Fatalf("%+v", got)
+			}
+			if got := decided(t, answer, 30*time.Second); got.Body != want {
+				t.Errorf("%s: %+v, want %s", says, got, want)
+			}
+			if got := turn.asked.Reply(id, `{"behavior":"allow"}`); got.Status != http.StatusConflict {
+				t.Errorf("a second answer: %+v", got)
+			}
+		}
+	}
+}
+
+func TestTwoPeopleAtTwoGatewaysAndOneOfThemWins(t *testing.T) {
+	program, server := process.Build(t), postgres.Start(t)
+	variables := map[string]string{"CONFIG": hooks(t, 10*time.Minute), "DATABASE_URL": server.Database()}
+	gateways := []*process.Gateway{process.Start(t, program, variables), process.Start(t, program, variables)}
+	for range 10 {
+		answer := gateways[0].Ask(t.Context(), call)
+		id := gateways[1].Waiting(1)[0].ID
+		gateways[0].Waiting(1)
+		replies := make(chan process.Answer, 2)
+		for n, says := range []string{"allow", "deny"} {
+			go func() { replies <- gateways[n].Reply(id, `{"behavior":"`+says+`"}`) }()
+		}
+		statuses := map[int]int{}
+		won := ""
+		for range 2 {
+			got := <-replies
+			statuses[got.Status]++
+			if got.Status == http.StatusOK {
+				won = got.Body
+			}
+		}
+		if statuses[http.StatusOK] != 1 || statuses[http.StatusConflict] != 1 {
+			t.Fatalf("the statuses are %v", statuses)
+		}
+		allowed := decided(t, answer, 30*time.Second).Body == `{"decision":"allow"}`
+		if allowed != strings.Contains(won, `"state":"allowed"`) {
+			t.Errorf("who won says %s, and allowed is %v", won, allowed)
+		}
+	}
+}
+
+func TestADatabaseThatStopsDeniesAndEverythingRecovers(t *testing.T) {
+	program, server := process.Build(t), postgres.Start(t)
+	const timeout = 20 * time.Second
+	variables := map[string]string{"CONFIG": hooks(t, timeout), "DATABASE_URL": server.Database()}
+	one, other := process.Start(t, program, variables), process.Start(t, program, variables)
+	kept := one.Ask(t.Context(), call)
+	id := other.Waiting(1)[0].ID
+	if got := other.Reply(id, `{"behavior":"deny","message":"kept"}`); got.Status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	decided(t, kept, 30*time.Second)
+
+	for name, fault := range map[string]struct{ begin, end func() }{
+		"gone": {server.Stop, server.Run},
+		"hung": {func() { server.Signal(syscall.SIGSTOP) }, func() { server.Signal(syscall.SIGCONT) }},
+	} {
+		waits := one.Ask(t.Context(), call) // asked before
+		one.Waiting(1)
+		fault.begin()
+		began := time.Now()
+		got := decided(t, one.Ask(t.Context(), call), timeout)
+		if !strings.Contains(got.Body, "hook 'person' could not answer and denies on failure: the store of approvals cannot be reached") {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: a denial took %v", name, took)
+		}
+		process.Eventually(t, "both say that they are degraded", func() bool {
+			for _, g := range []*process.Gateway{one, other} {
+				ready := process.Do(t.Context(), http.MethodGet, g.Admin+"/readyz", "")
+				if ready.Status != http.StatusOK || !strings.Contains(ready.Body, `"status":"degraded"`) {
+					return false
+				}
+			}
+			return true
+		})
+		// What needs nobody is decided as ever.
+		if got := decided(t, one.Ask(t.Context(), strings.Replace(call, `"shell"`, `"read"`, 1)), 5*time.Second); got.Body != `{"decision":"allow"}` {
+			t.Errorf("%s: what needs nobody: %+v", name, got)
+		}
+		got = decided(t, waits, timeout+5*time.Second-time.Since(began))
+		if !strings.Contains(got.Body, `"decision":"deny"`) {
+			t.Errorf("%s: what was asked before: %+v", name, got)
+		}
+		fault.end()
+		process.Eventually(t, "both are ready again", func() bool {
+			for _, g := range []*process.Gateway{one, other} {
+				if ready := process.Do(t.Context(), http.MethodGet, g.Admin+"/readyz", ""); !strings.Contains(ready.Body, `"status":"ready"`) {
+					return false
+				}
+			}
+			return true
+		})
+		process.Eventually(t, "what nobody answered is no longer pending", func() bool {
+			found, err := one.Approvals("pending")
+			return err == nil && len(found) == 0
+		})
+		answer := one.Ask(t.Context(), call)
+		if got := other.Reply(other.Waiting(1)[0].ID, `{"behavior":"allow"}`); got.Status != http.StatusOK {
+			t.Errorf("%s: afterwards: %+v", name, got)
+		}
+		if got := decided(t, answer, 30*time.Second); got.Body != `{"decision":"allow"}` {
+			t.Errorf("%s: afterwards: %+v", name, got)
+		}
+	}
+	found, err := one.Approvals("denied")
+	if err != nil || len(found) != 1 || found[0].ID != id {
+		t.Errorf("what was acknowledged before is %+v: %v", found, err)
+	}
+}
+
+func TestAGatewayThatIsKilledAllowsNothing(t *testing.T) {
+	program := process.Build(t)
+	server := postgres.Start(t)
+	for name, place := range map[string]map[string]string{
+		"a file":     {"STATE_DIR": t.TempDir()},
+		"a database": {"DATABASE_URL": server.Database()},
+	} {
+		place["CONFIG"] = hooks(t, 10*time.Minute)
+		g := process.Start(t, program, place)
+		var answers []<-chan process.Answer
+		for n := range 5 {
+			answers = append(answers, g.Ask(t.Context(), call))
+			g.Waiting(n + 1)
+		}
+		g.Kill()
+		for _, a := range answers {
+			if got := decided(t, a, 30*time.Second); got.Err == nil {
+				t.Errorf("%s: a caller got %+v", name, got)
+			}
+		}
+		g = process.Start(t, program, place)
+		all, err := g.Approvals("any")
+		if err != nil || len(all) != 5 {
+			t.Fatalf("%s: %+v: %v", name, all, err)
+		}
+		for _, a := range all {
+			if a.State != "pending" && a.State != "expired" {
+				t.Errorf("%s: after the start it stands as %+v", name, a)
+			}
+			g.Reply(a.ID, `{"behavior":"allow"}`)
+		}
+		all, err = g.Approvals("any")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all {
+			if a.Used {
+				t.Errorf("%s: it let its call go: %+v", name, a)
+			}
+		}
+	}
+}
+
+// resident is the memory of a process in KiB, and files how many it has open.
+func resident(t *testing.T, pid int) (kib, files int) {
+	t.Helper()
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(string(status), "\n") {
+		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			if kib, err = strconv.Atoi(strings.Fields(text)[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	open, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib, len(open)
+}
+
+func TestTwoHundredTurnsThatAskAtOnceAreAnsweredAndLeaveNothing(t *testing.T) {
+	const turns = 200
+	program := process.Build(t)
+	agents := t.TempDir()
+	script := `read turn; printf '{"type":"permission_request","request_id":"1","tool_name":"shell","input":{"command":"ls"}}\n'; read answer; printf '{"type":"result","text":"done"}\n'`
+	profile := "command: /bin/sh\nargs: [-c, " + strconv.Quote(script) + "]\npermission: true\npermission_default: ask\n"
+	if err := os.WriteFile(filepath.Join(agents, "a.yaml"), []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := process.Start(t, program, map[string]string{
+		"CONFIG": process.File(t, "hooks.yaml", "schema: 1\nhooks: []\n"), "AGENTS_DIR": agents, "STATE_DIR": t.TempDir(), "MAX_TURNS": strconv.Itoa(turns),
+	})
+	round := func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+		defer cancel()
+		var all sync.WaitGroup
+		for range turns {
+			all.Go(func() {
+				got := process.Do(ctx, http.MethodPost, g.URL+"/v1/turns", `{"agent":"a","message":"go"}`)
+				if got.Err != nil || !strings.Contains(got.Body, `"behavior":"allow"`) || !strings.Contains(got.Body, `"type":"result","text":"done"`) {
+					t.Errorf("a turn: %+v", got)
+				}
+			})
+		}
+		for _, a := range g.Waiting(turns) {
+			if got := g.Reply(a.ID, `{"behavior":"allow"}`); got.Status != http.StatusOK {
+				t.Errorf("%+v", got)
+			}
+		}
+		all.Wait()
+	}
+	round() // what is made once is made
+	before, open := resident(t, g.PID())
+	round()
+	after := before
+	process.Eventually(t, "its files are closed", func() bool {
+		var now int
+		after, now = resident(t, g.PID())
+		return now <= open
+	})
+	t.Logf("resident %d KiB before, %d KiB after, %d files open", before, after, open)
+	if after > before+64<<10 { // the runtime gives back what is free in its own time
+		t.Errorf("resident memory grew from %d to %d KiB in a round like the one before", before, after)
+	}
+}
