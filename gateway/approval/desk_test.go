@@ -94,6 +94,17 @@ func (s *store) Watch(ctx context.Context, changed func(string)) {
 	s.Store.Watch(ctx, changed)
 }
 
+// slowToSay is a store that keeps a question, and says so to nobody who waits.
+type slowToSay struct{ *store }
+
+func (s slowToSay) Create(ctx context.Context, q approval.Question, ttl time.Duration) (approval.Approval, error) {
+	if _, err := s.store.Create(ctx, q, ttl); err != nil {
+		return approval.Approval{}, err
+	}
+	<-ctx.Done()
+	return approval.Approval{}, context.Cause(ctx)
+}
+
 // desk is a desk with its store.
 type desk struct {
 	*approval.Desk
@@ -298,21 +309,30 @@ func TestP5_NobodyAnswersInTime(t *testing.T) {
 }
 
 func TestP7_ACallerThatHangsUpWithdrawsItsQuestion(t *testing.T) {
-	d := newDesk(t)
-	ctx, hangUp := context.WithCancel(t.Context())
-	answer := d.ask(ctx, callText, long)
-	id := d.pending(1)[0].ID
-	hangUp()
-	<-answer
-	eventually(t, "it is withdrawn", func() bool {
-		a, err := d.Get(t.Context(), id)
-		return err == nil && a.State == approval.Withdrawn
-	})
-	_, err := d.Answer(t.Context(), id, approval.Answer{Allow: true})
-	if err == nil || !strings.HasSuffix(err.Error(), ": the caller stopped waiting") {
-		t.Errorf("an answer too late: %v", err)
+	for name, slow := range map[string]bool{"while it waits for a person": false, "while its question is being kept": true} {
+		t.Run(name, func(t *testing.T) {
+			var d *desk
+			d = newDesk(t, func(o *approval.Options) {
+				if slow {
+					o.Open = func() (approval.Store, error) { return slowToSay{d.store}, nil }
+				}
+			})
+			ctx, hangUp := context.WithCancel(t.Context())
+			answer := d.ask(ctx, callText, long)
+			eventually(t, "it is kept", func() bool { _, err := d.store.Get(t.Context(), "id-1"); return err == nil })
+			hangUp()
+			<-answer
+			eventually(t, "it is withdrawn", func() bool {
+				a, err := d.Get(t.Context(), "id-1")
+				return err == nil && a.State == approval.Withdrawn
+			})
+			_, err := d.Answer(t.Context(), "id-1", approval.Answer{Allow: true})
+			if err == nil || !strings.HasSuffix(err.Error(), ": the caller stopped waiting") {
+				t.Errorf("an answer too late: %v", err)
+			}
+			d.counted(approval.OutcomeWithdrawn)
+		})
 	}
-	d.counted(approval.OutcomeWithdrawn)
 }
 
 func TestP1_AStoreThatCannotBeReachedDeniesAndSaysSo(t *testing.T) {
