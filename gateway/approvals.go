@@ -178,6 +178,9 @@ func (g *Gateway) followApprovals(w http.ResponseWriter, r *http.Request, f appr
 		return
 	}
 	changed := func(a *approval.Approval) error {
+		if !g.stillPermitted(r) {
+			return errNotPermitted
+		}
 		if !g.sees(r, a.Chain) {
 			return nil
 		}
@@ -191,9 +194,17 @@ func (g *Gateway) followApprovals(w http.ResponseWriter, r *http.Request, f appr
 		}
 		return stream.send("event: " + name + "\nid: " + a.ID + "\ndata: " + string(data) + "\n\n")
 	}
-	alive := func() error { return stream.send(": alive\n\n") }
+	alive := func() error {
+		if !g.stillPermitted(r) {
+			return errNotPermitted
+		}
+		return stream.send(": alive\n\n")
+	}
 	_ = g.desk.Follow(r.Context(), f, heartbeat, changed, alive) // a reader that is gone cannot be told
 }
+
+// errNotPermitted ends a stream.
+var errNotPermitted = errors.New("its reader may no longer follow it")
 
 // answerApproval serves POST /v1/approvals/{id}: what a person says.
 func (g *Gateway) answerApproval(w http.ResponseWriter, r *http.Request) {

@@ -180,6 +180,26 @@ func (g *Gateway) sees(r *http.Request, chainName string) bool {
 	return g.options.CallersFile == "" || visitorOf(r).Reaches(chainName)
 }
 
+// stillPermitted reports whether the sender of a request that goes on would be
+// let in again, and has [Gateway.sees] go by what holds for it now. A stream
+// outlives rules and tokens, and must not outlive the right to it (G11).
+func (g *Gateway) stillPermitted(r *http.Request) bool {
+	if g.options.CallersFile == "" {
+		return true
+	}
+	a := g.accessInForce()
+	if a == nil {
+		return false
+	}
+	now, _ := a.Identify(r)
+	v := visitorOf(r)
+	if now.Name() != v.Name() || !now.May(scopeOf(chi.RouteContext(r.Context()).RoutePattern())) {
+		return false
+	}
+	v.Caller = now
+	return true
+}
+
 // callerName is the name of who sends a request, empty where callers are not
 // told apart.
 func callerName(r *http.Request) string { return visitorOf(r).Name() }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -132,6 +133,60 @@ func TestG11_AReaderSeesOnlyWhatItReaches(t *testing.T) {
 	r.gateway.Reload(t.Context())
 	if strings.Contains(read("/v1/hooks", "bob"), `"name":"guard"`) {
 		t.Error("bob sees a hook of a chain that he no longer reaches")
+	}
+}
+
+func TestG11_AStreamEndsWithTheRightToIt(t *testing.T) {
+	o, _ := guarded(t, "")
+	r := start(t, o)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.base+"/v1/decisions", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	bearer("carol")(req)
+	stream, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, stream.Body)
+	lines := bufio.NewScanner(stream.Body)
+	if !lines.Scan() || lines.Text() != ": following decisions" {
+		t.Fatalf("the stream begins with %q", lines.Text())
+	}
+	next := func() string {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				return data
+			}
+		}
+		return ""
+	}
+	decide := func(team, token string) {
+		r.do(http.MethodPost, r.base+"/v1/chains/"+team+"/decide", preText, bearer(token))
+	}
+	change := func(old, now string) {
+		text, err := os.ReadFile(o.CallersFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, o.CallersFile, strings.ReplaceAll(string(text), old, now))
+		r.gateway.Reload(t.Context())
+	}
+	decide("team-a", "alice-new")
+	if got := next(); !strings.Contains(got, `"chain":"team-a"`) {
+		t.Errorf("carol is told %q", got)
+	}
+	change(`["*"]`, `["team-b"]`)
+	decide("team-a", "alice-new")
+	decide("team-b", "bob")
+	if got := next(); !strings.Contains(got, `"chain":"team-b"`) {
+		t.Errorf("carol, who reaches team-b alone by now, is told %q", got)
+	}
+	change(tokenHash("carol"), tokenHash("another"))
+	decide("team-b", "bob")
+	if got := next(); got != "" {
+		t.Errorf("carol, who is not known any more, is told %q", got)
 	}
 }
 

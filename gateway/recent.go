@@ -77,9 +77,12 @@ func (g *Gateway) followDecisions(w http.ResponseWriter, r *http.Request, keep f
 		case <-r.Context().Done():
 			return
 		case <-beat.C:
+			if !g.stillPermitted(r) {
+				return
+			}
 			err = stream.send(": alive\n\n")
 		case d, open := <-f.decisions:
-			if !open {
+			if !open || !g.stillPermitted(r) {
 				return
 			}
 			if n := g.history.takeMissed(f); n > 0 {
