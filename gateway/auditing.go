@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -174,15 +175,19 @@ func auditNames(o Options) []string {
 // checkAudit says why what the operator's file wants of the audit trail cannot
 // be had.
 func (b *builder) checkAudit() error {
-	if b.dry || !auditOf(b.set).Required {
-		return nil // where records would go is not part of the files
+	if b.dry {
+		return nil // where records would go is not part of the files: Check warns
 	}
-	for _, out := range b.options.Audit {
-		if out.Durable {
-			return nil
-		}
+	return auditMistake(b.options.Audit, b.set)
+}
+
+// auditMistake is what is wrong where records have to be safe and none of the
+// outputs can make them so.
+func auditMistake(outputs []audit.Output, set *config.Set) error {
+	if !auditOf(set).Required || slices.ContainsFunc(outputs, func(out audit.Output) bool { return out.Durable }) {
+		return nil
 	}
-	return b.set.Operator.AuditMistake("required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true")
+	return set.Operator.AuditMistake("required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true")
 }
 
 // auditOf is what holds for the audit trail by a set of files.

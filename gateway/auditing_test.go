@@ -195,8 +195,13 @@ func TestARequiredTrailNeedsSomewhereToBeSafe(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	o.Audit = nil
-	if _, err := Check(o); err != nil {
-		t.Errorf("a check: %v", err)
+	warning := "warning: " + o.ConfigFile + ":3: audit: required is true, but no record can be made safe"
+	if r, err := Check(o); err != nil || !strings.Contains(r.String(), warning) {
+		t.Errorf("a check: %v: %v", err, r)
+	}
+	o.Audit = []audit.Output{{Name: "file", Durable: true}}
+	if r, err := Check(o); err != nil || strings.Contains(r.String(), warning) {
+		t.Errorf("a check with a file: %v: %v", err, r)
 	}
 }
 

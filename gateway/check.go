@@ -41,7 +41,8 @@ type ChainReport struct {
 }
 
 // Check reads the files that o names and makes everything of them that a
-// gateway would, without starting or asking anybody. The error is every
+// gateway would, without starting or asking anybody. Of the outputs of the audit
+// trail it uses only what they are, so they need no sink. The error is every
 // mistake.
 func Check(o Options) (*Report, error) {
 	o.AllowAnonymous = true // where it would listen is not part of the files
@@ -70,6 +71,9 @@ func Check(o Options) (*Report, error) {
 	}
 	r := reportOn(o, set)
 	r.Warnings = append(r.Warnings, unfindable(made.plan.hooks)...)
+	if err := auditMistake(o.Audit, set); err != nil && !o.AuditState {
+		r.Warnings = append(r.Warnings, err.Error())
+	}
 	if o.StateDir == "" && o.DatabaseURL == "" {
 		r.Warnings = append(r.Warnings, homeless(made.plan.hooks)...)
 	}
@@ -79,13 +83,13 @@ func Check(o Options) (*Report, error) {
 func reportOn(o Options, set *config.Set) *Report {
 	r := &Report{Files: set.Operator.Path}
 	if o.ChainsDir != "" {
-		r.Files += fmt.Sprintf(" and %d chains of %s", len(set.Chains), o.ChainsDir)
+		r.Files += fmt.Sprintf(" and %s of %s", numberOf(len(set.Chains), "chain"), o.ChainsDir)
 	}
 	if o.AgentsDir != "" {
-		r.Files += fmt.Sprintf(" and %d agents of %s", len(set.Agents), o.AgentsDir)
+		r.Files += fmt.Sprintf(" and %s of %s", numberOf(len(set.Agents), "agent"), o.AgentsDir)
 	}
 	if set.Callers != nil {
-		r.Files += fmt.Sprintf(" and %d callers of %s", len(set.Callers.Callers), o.CallersFile)
+		r.Files += fmt.Sprintf(" and %s of %s", numberOf(len(set.Callers.Callers), "caller"), o.CallersFile)
 	}
 	for _, name := range append([]string{config.OperatorChain}, slices.Sorted(maps.Keys(set.Chains))...) {
 		c, _ := set.Chain(name) // the names are the set's own
@@ -99,6 +103,14 @@ func reportOn(o Options, set *config.Set) *Report {
 		r.Warnings = append(r.Warnings, w.String())
 	}
 	return r
+}
+
+// numberOf is a number of things as people write it.
+func numberOf(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // homeless warns of hooks whose approvals would have no place to be kept, with
@@ -138,7 +150,7 @@ func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ok\n", r.Files)
 	for _, c := range r.Chains {
-		fmt.Fprintf(&b, "chain %s: %d hooks, budget %d ms", c.Name, c.Hooks, c.Budget.Milliseconds())
+		fmt.Fprintf(&b, "chain %s: %s, budget %d ms", c.Name, numberOf(c.Hooks, "hook"), c.Budget.Milliseconds())
 		for _, event := range chain.Events() {
 			fmt.Fprintf(&b, ", %s at most %d ms", event, min(c.WorstCase[event], c.Budget).Milliseconds())
 			if worst := c.WorstCase[event]; worst > c.Budget {

@@ -410,7 +410,7 @@ func TestAnAgentFindsOnlyItsOwnEnvironment(t *testing.T) {
 func TestACheckReadsProfilesToo(t *testing.T) {
 	dir := agentDir(t, "silent", "")
 	report, err := Check(Options{AgentsDir: dir})
-	if err != nil || !strings.Contains(report.String(), " and 1 agents of "+dir+": ok") {
+	if err != nil || !strings.Contains(report.String(), " and 1 agent of "+dir+": ok") {
 		t.Errorf("%v: %v", report, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/gateway/audit"
 	"github.com/hookgate/hookgate/gateway/state"
 )
@@ -166,10 +167,17 @@ func newRecordFilter(want map[string]*string, since, until string, now time.Time
 			f.want[name] = *value
 		}
 	}
+	var errEvent, errDecision error
+	if event := *want["event"]; event != "" {
+		_, errEvent = chain.ParseEvent(event)
+	}
+	if word := *want["decision"]; word != "" {
+		_, errDecision = chain.ParseDecision(word)
+	}
 	var errSince, errUntil error
 	f.since, errSince = moment("since", since, now)
 	f.until, errUntil = moment("until", until, now)
-	return f, errors.Join(errSince, errUntil)
+	return f, errors.Join(errEvent, errDecision, errSince, errUntil)
 }
 
 // moment reads a time, or how long ago it was.

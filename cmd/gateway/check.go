@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookgate/hookgate/gateway"
+	"github.com/hookgate/hookgate/gateway/audit"
 )
 
 // check validates hooks files: those named, or those of the environment.
@@ -27,6 +28,9 @@ func (p *program) check(_ context.Context, args []string) int {
 		return exitFailed
 	}
 	o := p.options(s, nil)
+	if s.AuditFile != "" {
+		o.Audit = []audit.Output{{Name: "file", Durable: true}} // declared, not opened: a gateway may have it open
+	}
 	code := exitOK
 	if len(args) == 0 {
 		return p.checkOne(o) //nolint:contextcheck // nothing is asked, so there is nothing to cancel

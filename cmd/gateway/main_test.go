@@ -221,6 +221,13 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 	if got = commandLine(t, nil, "", "check"); got.code != 0 || !strings.Contains(got.stdout, "ok") {
 		t.Errorf("the built-in chain: code %d, stderr %q", got.code, got.stderr)
 	}
+	safe := write("safe.yaml", "schema: 1\nhooks: []\naudit: {required: true}\n")
+	if got = commandLine(t, nil, "", "check", safe); got.code != 0 || !strings.Contains(got.stdout, "warning: "+safe+":3: audit: required is true") {
+		t.Errorf("a trail without a place: code %d, stdout %q", got.code, got.stdout)
+	}
+	if got = commandLine(t, []string{"HOOKGATE_AUDIT_FILE=/nowhere/audit.jsonl"}, "", "check", safe); got.code != 0 || strings.Contains(got.stdout, ":3: audit") {
+		t.Errorf("a trail with a place, which a check does not open: code %d, stdout %q", got.code, got.stdout)
+	}
 	if got = commandLine(t, []string{"HOOKGATE_LOG_FORMAT=xml"}, "", "check"); got.code != 1 {
 		t.Errorf("a bad environment: code %d", got.code)
 	}

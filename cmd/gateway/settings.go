@@ -21,7 +21,7 @@ const prefix = "HOOKGATE_"
 // settings are the environment variables. Their help is what gateway env
 // prints.
 type settings struct {
-	Addr              string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs HOOKGATE_CALLERS"`
+	Addr              string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs HOOKGATE_CALLERS or HOOKGATE_ALLOW_ANONYMOUS"`
 	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
 	Config            string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
 	ChainsDir         string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`

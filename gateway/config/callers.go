@@ -57,6 +57,7 @@ type callersReading struct {
 	*reading
 	chains  []string // that there are
 	issuers []string // that are declared
+	trusts  bool     // client_ca_file is there, good or not
 	hashes  map[[sha256.Size]byte]string
 	rules   access.Rules
 }
@@ -68,6 +69,7 @@ func (c *callersReading) read(root value) {
 	}
 	c.schema(root, o)
 	if v, ok := o["client_ca_file"]; ok {
+		c.trusts = true
 		c.rules.ClientCAs, _ = c.roots(v)
 	}
 	if v, ok := o["issuers"]; ok {
@@ -403,7 +405,7 @@ func (c *callersReading) claims(v value) []access.Claim {
 
 // certified reads names of certificates.
 func (c *callersReading) certified(v value, wanted string) []string {
-	if c.rules.ClientCAs == nil {
+	if !c.trusts {
 		c.fail(v, "says who a certificate is of, and no certificate is trusted: client_ca_file is missing")
 	}
 	return c.some(v, wanted)

@@ -138,6 +138,13 @@ callers: []
 			`7: issuers[4] "e": discovery_url: want a URL of scheme https or http`,
 			`7: issuers[4] "e": ca_file: has no certificate in PEM form in it`,
 		}},
+		"an authority that is not there": {`schema: 1
+client_ca_file: nowhere.pem
+callers:
+  - {name: a, chains: [operator], scopes: [decide], dns_names: [a.example.org]}
+`, []string{
+			`2: client_ca_file: the file "nowhere.pem" does not exist`,
+		}},
 		"callers": {`schema: 1
 callers:
   - {name: a, chains: [], scopes: [decide, admin], tokens: []}

@@ -182,7 +182,7 @@ func (c *client) path(o Options, event string) (string, error) {
 	case o.File != "":
 		return "", fmt.Errorf("%s wants its hooks in files of certain names: leave --file out", c.title)
 	case c.file == nil:
-		return "", fmt.Errorf("where %s has its hooks only you can know: name the file with --file (docs/clients.md says which)", c.title)
+		return "", fmt.Errorf("where the hooks of %s are only you can know: name the file with --file (docs/clients.md says which)", c.title)
 	}
 	return c.file(o.Home, event), nil
 }
