@@ -114,11 +114,11 @@ func (g *Gateway) tell(w http.ResponseWriter, r *http.Request, c *client.Client,
 // serveClient serves the hooks of known agents.
 func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	c := g.clients[chi.URLParam(r, "client")]
-	if c == nil {
-		(&problem{
+	if c == nil { // by its path as it was sent: with %2F in it the agent is known all the same
+		g.turnAway(w, r, &problem{
 			status: http.StatusNotFound, title: "Unknown client",
 			detail: fmt.Sprintf("there is no client %.60q: known are %s", chi.URLParam(r, "client"), strings.Join(clientNames(), ", ")),
-		}).write(w)
+		})
 		return
 	}
 	event := chi.URLParam(r, "event")

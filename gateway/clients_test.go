@@ -221,6 +221,10 @@ func TestG10_AKnownClientAtAWrongPathIsDeniedInItsOwnDialect(t *testing.T) {
 			t.Errorf("%s: %d %v %s", path, got.status, got.header, got.body)
 		}
 	}
+	escaped := r.do(http.MethodPost, r.base+"/v1/clients/codex%2FPreToolUse", preText)
+	if want := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"`; escaped.status != http.StatusOK || !strings.HasPrefix(escaped.body, want) {
+		t.Errorf("a slash that is escaped: %d %s", escaped.status, escaped.body)
+	}
 	for _, path := range []string{"/v1/clients", "/v1/clients/", "/v1/client/codex/", "/v2/clients/codex/x/y", "/v1/chains/clients/codex/x", "/v1/clients/nobody/x/y"} {
 		got := r.do(http.MethodPost, r.base+path, preText)
 		if decision, _ := decisionIn(t, got.body); got.status != http.StatusNotFound || decision != "deny" {
