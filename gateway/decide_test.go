@@ -346,6 +346,9 @@ func TestDecisionsAreRememberedAndFollowed(t *testing.T) {
 			t.Errorf("%s lists (-want +got):\n%s", query, cmp.Diff(want, got))
 		}
 	}
+	if got := r.do(http.MethodGet, r.base+"/v1/decisions?decision=denied", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "is not one of allow, deny, modify, replace") {
+		t.Errorf("a decision that there is not answers %d %s", got.status, got.body)
+	}
 	if got := r.do(http.MethodGet, r.base+"/v1/decisions?limit=none", ""); got.status != http.StatusBadRequest {
 		t.Errorf("a bad limit answers %d", got.status)
 	}

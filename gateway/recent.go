@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hookgate/hookgate/chain"
 )
 
 // serveDecisions serves GET /v1/decisions: the latest decisions as an array,
@@ -17,6 +19,12 @@ import (
 // array.
 func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+	if word := q.Get("decision"); word != "" {
+		if _, err := chain.ParseDecision(word); err != nil {
+			(&problem{status: http.StatusBadRequest, title: "Bad filter", detail: err.Error()}).write(w)
+			return
+		}
+	}
 	keep := func(d *record) bool {
 		return g.sees(r, d.chain) && is(q.Get("chain"), d.chain) && is(q.Get("tool"), d.tool) &&
 			is(q.Get("decision"), d.decision) && is(q.Get("cause"), d.cause)
