@@ -63,9 +63,20 @@ func (p *program) audit(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	if *database {
+		if *quiet || *head != "" || isSet(flags, "file") {
+			p.complain("gateway audit: --database reads the records of a database, which have no chain: it goes with neither --file, --verify nor --head\n")
+			return exitUsage
+		}
 		return p.readAuditDatabase(ctx, s.DatabaseURL, filter)
 	}
 	return p.readAudit(*file, *quiet, filter, noted)
+}
+
+// isSet reports whether a flag was given.
+func isSet(flags *flag.FlagSet, name string) bool {
+	given := false
+	flags.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
 }
 
 // readAuditDatabase prints the records of a database.

@@ -81,6 +81,10 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 	}{
 		{2, "which file? Give --file, or set HOOKGATE_AUDIT_FILE", nil},
 		{2, `takes no arguments, got "x"`, []string{"x"}},
+		{2, "which database? Set HOOKGATE_DATABASE_URL", []string{"--database"}},
+		{2, "goes with neither --file, --verify nor --head", []string{"--database", "--verify"}},
+		{2, "goes with neither --file, --verify nor --head", []string{"--database", "--head", fmt.Sprintf("1:%064d", 0)}},
+		{2, "goes with neither --file, --verify nor --head", []string{"--database", "--file", missing}},
 		{2, "flag provided but not defined", []string{"--nope"}},
 		{2, `--since is "yesterday"`, []string{"--file", missing, "--since", "yesterday"}},
 		{2, `decision "denied" is not one of allow, deny, modify, replace`, []string{"--file", missing, "--decision", "denied"}},

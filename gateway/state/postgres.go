@@ -33,6 +33,8 @@ const (
 // Connections.
 const (
 	connectPatience = 5 * time.Second
+	// closePatience is how long a server has to take leave of its connections.
+	closePatience = 2 * time.Second
 	// reconnectPause is how long a watcher waits before it tries again.
 	reconnectPause = time.Second
 	// listenPatience is how long a watcher hears nothing before it makes sure
@@ -70,10 +72,20 @@ func NewPostgres(url string) (*Postgres, error) {
 	return p, nil
 }
 
-// Close ends every connection.
+// Close ends every connection. A server that hangs is left to itself: each
+// operation has ended before.
 func (p *Postgres) Close() error {
-	p.pool.Close()
-	return nil
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		p.pool.Close()
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-time.After(closePatience):
+		return errors.New("the database does not answer: its connections end by themselves")
+	}
 }
 
 // ready makes sure of the tables, once.
