@@ -238,7 +238,7 @@ func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 		"HOOKGATE_MAX_IN_FLIGHT=many":   `HOOKGATE_MAX_IN_FLIGHT is "many", which is not a whole number`,
 		"HOOKGATE_DRAIN_TIMEOUT=5":      `HOOKGATE_DRAIN_TIMEOUT is "5", which is not a duration like 30s`,
 		"HOOKGATE_DRAIN_TIMEOUT=0s":     `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
-		"HOOKGATE_RECENT_DECISIONS=-1":  `HOOKGATE_RECENT_DECISIONS is "-1": give a positive value`,
+		"HOOKGATE_RECENT_DECISIONS=-1":  `HOOKGATE_RECENT_DECISIONS is "-1": give zero or a positive value`,
 		"HOOKGATE_LOG_LEVEL=loud":       `HOOKGATE_LOG_LEVEL is "loud", which is not debug, info, warn or error`,
 		"HOOKGATE_LOG_FORMAT=xml":       `HOOKGATE_LOG_FORMAT is "xml": use json or text`,
 		"HOOKGATE_ALLOW_ANONYMOUS=yes":  `HOOKGATE_ALLOW_ANONYMOUS is "yes", which is not true or false`,

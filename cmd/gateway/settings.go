@@ -68,15 +68,20 @@ func (p *program) readSettings() (settings, error) {
 	if !slices.Contains([]string{"json", "text"}, s.LogFormat) {
 		errs = append(errs, fmt.Errorf("the environment: %sLOG_FORMAT is %q: use json or text", prefix, s.LogFormat))
 	}
-	for name, positive := range map[string]bool{
-		"MAX_REQUEST_BYTES": s.MaxRequestBytes > 0, "MAX_IN_FLIGHT": s.MaxInFlight > 0, "BODY_TIMEOUT": s.BodyTimeout > 0,
-		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "DRAIN_DELAY": s.DrainDelay >= 0, "RECENT_DECISIONS": s.RecentDecisions >= 0,
-		"AUDIT_FILE_MAX_BYTES": s.AuditFileMaxBytes > 0, "AUDIT_FILE_KEEP": s.AuditFileKeep >= 0,
-	} {
-		if !positive {
-			errs = append(errs, fmt.Errorf("the environment: %s%s is %q: give a positive value", prefix, name, ours[prefix+name]))
+	refuse := func(good map[string]bool, advice string) {
+		for name, ok := range good {
+			if !ok {
+				errs = append(errs, fmt.Errorf("the environment: %s%s is %q: give %s", prefix, name, ours[prefix+name], advice))
+			}
 		}
 	}
+	refuse(map[string]bool{
+		"MAX_REQUEST_BYTES": s.MaxRequestBytes > 0, "MAX_IN_FLIGHT": s.MaxInFlight > 0, "BODY_TIMEOUT": s.BodyTimeout > 0,
+		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "AUDIT_FILE_MAX_BYTES": s.AuditFileMaxBytes > 0,
+	}, "a positive value")
+	refuse(map[string]bool{
+		"DRAIN_DELAY": s.DrainDelay >= 0, "RECENT_DECISIONS": s.RecentDecisions >= 0, "AUDIT_FILE_KEEP": s.AuditFileKeep >= 0,
+	}, "zero or a positive value")
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, errors.Join(errs...)
 }

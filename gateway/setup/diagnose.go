@@ -1,7 +1,9 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,10 +109,15 @@ func Diagnose(o Options) (*Diagnosis, error) {
 func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool) {
 	ahead := slices.Contains(c.before, event)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		if ahead {
-			d.say(Open, "%s: %v", event, err)
-		}
+	switch {
+	case err == nil:
+	case !ahead:
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		d.say(Open, "%s: there is no %s, so no hook asks a gateway and the call runs unasked", event, path)
+		return
+	default:
+		d.say(Open, "%s: %v", event, err)
 		return
 	}
 	var entries []any
