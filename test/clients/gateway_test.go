@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hookgate/hookgate/test/freeport"
 )
 
 // What the tests' policy does is in the command that it is asked about.
@@ -75,7 +76,7 @@ func startGateway(t *testing.T) gateway {
 	if err := os.WriteFile(hooks, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	main, admin := freePort(t), freePort(t)
+	main, admin := freeport.Address(t), freeport.Address(t)
 	var log bytes.Buffer
 	cmd := exec.Command(os.Getenv(gatewayVariable))
 	cmd.Env = []string{"HOOKGATE_ADDR=" + main, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_CONFIG=" + hooks, "HOOKGATE_LOG_LEVEL=warn"}
@@ -109,16 +110,6 @@ func ready(t *testing.T, url string) {
 		<-time.After(20 * time.Millisecond)
 	}
 	t.Fatalf("no gateway is ready at %s", url)
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // it only reserved a port
-	return l.Addr().String()
 }
 
 // killed is a gateway that is gone.

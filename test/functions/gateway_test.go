@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/test/freeport"
 )
 
 // secret is what the gateway signs with in these tests.
@@ -33,9 +35,9 @@ func gatewayWith(t testing.TB, hooks string, env ...string) *gateway {
 	file := filepath.Join(t.TempDir(), "hooks.yaml")
 	write(t, file, "%s", hooks)
 	g := &gateway{
-		process: &process{address: freeAddress(t), argv: []string{program.gateway, "serve"}},
+		process: &process{address: freeport.Address(t), argv: []string{program.gateway, "serve"}},
 		client:  &http.Client{Timeout: patience},
-		admin:   freeAddress(t),
+		admin:   freeport.Address(t),
 	}
 	g.env = append(env, "HOOKGATE_CONFIG="+file, "HOOKGATE_ADDR="+g.address, "HOOKGATE_ADMIN_ADDR="+g.admin)
 	start(t, g.process)

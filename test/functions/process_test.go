@@ -117,17 +117,6 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// freeAddress is one of the loopback where nobody listens.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 // port is the port of an address.
 func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 

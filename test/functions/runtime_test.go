@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/hookgate/hookgate/test/freeport"
 )
 
 const examples = "../../examples/functions/"
@@ -19,7 +21,7 @@ func framework(t testing.TB, dir string, env ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return start(t, &process{
 		dir: dir, address: address, env: env,
 		argv: []string{program.node, "--require", loopback, program.framework, "--target=hook", "--port=" + port(address)},
@@ -29,7 +31,7 @@ func framework(t testing.TB, dir string, env ...string) *process {
 // deno runs a script that calls Deno.serve.
 func deno(t testing.TB, script string, env ...string) *process {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return start(t, &process{
 		dir: filepath.Dir(script), address: address,
 		env: append(env, "DENO_SERVE_ADDRESS=tcp:"+address, "DENO_NO_UPDATE_CHECK=1"),
@@ -43,7 +45,7 @@ func deno(t testing.TB, script string, env ...string) *process {
 // workerd serves the worker worker.mjs in dir, with the secret HOOK_SECRETS.
 func workerd(t testing.TB, dir, secrets string) *process {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	config := filepath.Join(dir, "config.capnp")
 	write(t, config, `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -64,7 +66,7 @@ const config :Workerd.Config = (
 // container starts the server of the example for Cloud Run and Knative.
 func container(t testing.TB, env ...string) *process {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return start(t, &process{
 		address: address, env: append(env, "HOST=127.0.0.1", "PORT="+port(address)),
 		argv: []string{program.container},
@@ -74,7 +76,7 @@ func container(t testing.TB, env ...string) *process {
 // customHandler starts the same program as the host of Azure Functions does.
 func customHandler(t testing.TB, env ...string) *process {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return start(t, &process{
 		address: address, env: append(env, "HOST=127.0.0.1", "FUNCTIONS_CUSTOMHANDLER_PORT="+port(address)),
 		argv: []string{program.container},
@@ -88,11 +90,11 @@ const invocations = "/2015-03-31/functions/function/invocations"
 // one call at a time.
 func lambda(t testing.TB, dir string, bootstrap []string, env ...string) *process {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	return start(t, &process{
 		dir: dir, address: address, env: env,
 		argv: append([]string{
-			program.rie, "--runtime-interface-emulator-address", address, "--runtime-api-address", freeAddress(t), "--log-level", "warn",
+			program.rie, "--runtime-interface-emulator-address", address, "--runtime-api-address", freeport.Address(t), "--log-level", "warn",
 		}, bootstrap...),
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -20,6 +19,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/hookgate/hookgate/test/freeport"
 )
 
 // patience is how long the server has to start, and to stop.
@@ -31,7 +32,7 @@ type Server struct {
 	t         testing.TB
 	programs  string
 	dir       string
-	port      string
+	address   string
 	databases atomic.Int64
 	server    *exec.Cmd
 }
@@ -40,7 +41,7 @@ type Server struct {
 // which ends with the test. A machine without PostgreSQL fails the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, programs: programs(t), port: freePort(t)}
+	s := &Server{t: t, programs: programs(t), address: freeport.Address(t)}
 	dir, err := os.MkdirTemp("", "hookgate-postgres") //nolint:usetesting // t.TempDir cannot be entered by another user
 	if err != nil {
 		t.Fatal(err)
@@ -103,20 +104,6 @@ func other(t testing.TB) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // nobody came
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 func (s *Server) command(program string, args ...string) *exec.Cmd {
 	// Not of the test's context: the server is stopped in order, after it.
 	c := exec.CommandContext(context.Background(), filepath.Join(s.programs, program), args...)
@@ -134,7 +121,7 @@ func (s *Server) Run() {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }() // the server has its own
-	s.server = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-p", s.port, "-c", "listen_addresses=127.0.0.1",
+	s.server = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-p", s.address[strings.LastIndexByte(s.address, ':')+1:], "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=100", "-c", "shared_buffers=16MB")
 	s.server.Stdout, s.server.Stderr = log, log
 	if err := s.server.Start(); err != nil {
@@ -208,7 +195,7 @@ func (s *Server) Database() string {
 }
 
 func (s *Server) url(database string) string {
-	return "postgres://hookgate@" + net.JoinHostPort("127.0.0.1", s.port) + "/" + database + "?sslmode=disable"
+	return "postgres://hookgate@" + s.address + "/" + database + "?sslmode=disable"
 }
 
 // exec runs a statement.
