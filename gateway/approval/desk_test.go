@@ -547,13 +547,14 @@ func TestAFollowerThatCannotBeToldEnds(t *testing.T) {
 	if !errors.Is(err, gone) {
 		t.Errorf("idle: %v", err)
 	}
-	d.ask(t.Context(), callText, long)
+	answer := d.ask(t.Context(), callText, long)
 	d.pending(1)
 	err = d.Follow(t.Context(), approval.Filter{Limit: 10}, time.Hour, func(*approval.Approval) error { return gone }, nil)
 	if !errors.Is(err, gone) {
 		t.Errorf("told: %v", err)
 	}
 	d.Stop()
+	<-answer // a desk is closed when nobody waits at it
 }
 
 func TestAStateIsItsName(t *testing.T) {

@@ -35,6 +35,8 @@ const (
 	connectPatience = 5 * time.Second
 	// closePatience is how long a server has to take leave of its connections.
 	closePatience = 2 * time.Second
+	// silencePatience is how long a replica may be silent that keeps others waiting.
+	silencePatience = 5 * time.Second
 	// reconnectPause is how long a watcher waits before it tries again.
 	reconnectPause = time.Second
 	// listenPatience is how long a watcher hears nothing before it makes sure

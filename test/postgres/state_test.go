@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -166,5 +169,92 @@ func TestAnOperationOnAServerThatHangsEndsWithItsContext(t *testing.T) {
 	}
 	if _, err := p.List(t.Context(), approval.Filter{Limit: 1}); err != nil {
 		t.Errorf("after the server goes on: %v", err)
+	}
+}
+
+// silenced is the URL of a database by way of a proxy that passes nothing on any
+// more, in either direction, once a client has sent a text. Told is closed then.
+func silenced(t *testing.T, target, text string) (through string, told <-chan struct{}) {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, silent := u.Host, make(chan struct{})
+	silence := sync.OnceFunc(func() { close(silent) })
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := new(net.Dialer).DialContext(t.Context(), "tcp", host)
+			if err != nil {
+				_ = client.Close() // the test fails by it
+				return
+			}
+			// Both stay open until the test ends, as those of a frozen replica do.
+			t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+			pass := func(to, from net.Conn, watch bool) {
+				buffer := make([]byte, 64<<10)
+				for {
+					n, err := from.Read(buffer)
+					if watch && bytes.Contains(buffer[:n], []byte(text)) {
+						silence()
+					}
+					select {
+					case <-silent:
+						return
+					default:
+					}
+					if _, errTo := to.Write(buffer[:n]); err != nil || errTo != nil {
+						return
+					}
+				}
+			}
+			all.Go(func() { pass(server, client, true) })
+			all.Go(func() { pass(client, server, false) })
+		}
+	})
+	t.Cleanup(all.Wait)
+	t.Cleanup(func() { _ = l.Close() }) // nobody comes any more
+	u.Host = l.Addr().String()
+	return u.String(), silent
+}
+
+func TestAReplicaThatFallsSilentWhileItRecordsHoldsUpTheOthersForAMomentOnly(t *testing.T) {
+	server := Start(t)
+	target := server.Database()
+	other := open(t, target)
+	record := []audit.Record{{Time: time.Now(), Body: []byte(`{}`)}}
+	if err := other.Append(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	through, told := silenced(t, target, "INSERT INTO hookgate_audit")
+	frozen, err := state.NewPostgres(through)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = frozen.Close() }() // of what is silent no leave can be taken
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- frozen.Append(ctx, record) }()
+	<-told // and it has the lock
+	waiting, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	if err := other.Append(waiting, record); err != nil {
+		t.Errorf("another replica: %v", err)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the one that was silent has recorded")
+	}
+	if records, err := other.Read(t.Context(), 0, 10); err != nil || len(records) != 2 {
+		t.Errorf("%d records are there: %v", len(records), err)
 	}
 }
