@@ -110,6 +110,7 @@ type desk struct {
 	*approval.Desk
 	t        *testing.T
 	store    *store
+	asking   sync.WaitGroup
 	mu       sync.Mutex
 	outcomes []approval.Outcome
 }
@@ -136,6 +137,8 @@ func newDesk(t *testing.T, edits ...func(*approval.Options)) *desk {
 	}
 	d.Desk = approval.NewDesk(o)
 	t.Cleanup(func() {
+		d.Stop()
+		d.asking.Wait() // a desk is closed when nobody waits at it
 		d.Close()
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -149,7 +152,7 @@ func (d *desk) ask(ctx context.Context, text string, timeout time.Duration) <-ch
 	d.t.Helper()
 	answer := make(chan chain.Answer, 1)
 	asking := approval.Asking{Chain: "operator", Asker: "hook 'p'", Request: call(d.t, text), Timeout: timeout, Late: chain.Timeout}
-	go func() { answer <- d.Ask(ctx, asking) }()
+	d.asking.Go(func() { answer <- d.Ask(ctx, asking) })
 	return answer
 }
 
@@ -547,14 +550,13 @@ func TestAFollowerThatCannotBeToldEnds(t *testing.T) {
 	if !errors.Is(err, gone) {
 		t.Errorf("idle: %v", err)
 	}
-	answer := d.ask(t.Context(), callText, long)
+	d.ask(t.Context(), callText, long)
 	d.pending(1)
 	err = d.Follow(t.Context(), approval.Filter{Limit: 10}, time.Hour, func(*approval.Approval) error { return gone }, nil)
 	if !errors.Is(err, gone) {
 		t.Errorf("told: %v", err)
 	}
 	d.Stop()
-	<-answer // a desk is closed when nobody waits at it
 }
 
 func TestAStateIsItsName(t *testing.T) {
