@@ -116,12 +116,15 @@ func TestC15_WhatNobodyRewroteTravelsAsReceived(t *testing.T) {
 }
 
 func TestC15_ARewriteChangesItsFieldAlone(t *testing.T) {
-	pre := request(t, `{"x":[1.0], "input" : {"a":1} ,"hook_schema":1,"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"t","y":1e400}`)
+	pre := request(t, `{"x":[1.0], "input" : {"a":1} ,"hook_schema":1,"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"t","tool_alias":"shell","y":1e400}`)
 	first := pre.WithInput(json.RawMessage(`{"id":9007199254740993,"s":"<&>"}`))
 	second := first.WithInput(json.RawMessage(`{}`))
-	want := `{"x":[1.0], "input" : {} ,"hook_schema":1,"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"t","y":1e400}`
+	want := `{"x":[1.0], "input" : {} ,"hook_schema":1,"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"t","tool_alias":"shell","y":1e400}`
 	if diff := cmp.Diff(want, string(second.JSON())); diff != "" {
 		t.Errorf("envelope (-want +got):\n%s", diff)
+	}
+	if second.ToolName() != "t" || second.ToolAlias() != "shell" {
+		t.Errorf("a rewritten call is of the tool %q, also %q", second.ToolName(), second.ToolAlias())
 	}
 	if string(pre.Input()) != `{"a":1}` || string(first.Input()) != `{"id":9007199254740993,"s":"<&>"}` {
 		t.Errorf("a rewrite changed its predecessor: %s, %s", pre.Input(), first.Input())
