@@ -18,6 +18,7 @@ const maxIndent = MaxCall
 // make it too long, and with every sign escaped that would act on a screen or
 // turn the order of what is read. It is JSON still, of the same meaning.
 func Shown(value []byte) string {
+	value = bytes.Trim(value, " \t\r\n") // what is behind a value would be kept, and escaped outside of a text
 	var b bytes.Buffer
 	var err error
 	if indentation(value) > maxIndent {

@@ -49,7 +49,7 @@ func TestAValueDoesNotGrowWithoutBoundWhereItIsShown(t *testing.T) {
 }
 
 func FuzzShown(f *testing.F) {
-	for _, seed := range []string{`{"a":"\u202e"}`, "\"\u202E\"", `[1e400]`, `{`, "\x1b", "\"\xff\""} {
+	for _, seed := range []string{`{"a":"\u202e"}`, "\"\u202E\"", `[1e400]`, `{`, "\x1b", "\"\xff\"", "\"\"\t"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
