@@ -103,16 +103,21 @@ func (p *Program) parse(args []string) (options, error) {
 var errStopped = errors.New("it was stopped before it had an answer")
 
 // readText reads stdin to its end, or until its time is over.
-func (p *Program) readText(ctx context.Context, timeout time.Duration) (text []byte, err error) {
+func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, error) {
 	reading, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	read := make(chan struct{})
+	type input struct {
+		text []byte
+		err  error
+	}
+	read := make(chan input, 1) // nobody takes what comes too late
 	go func() {
-		defer close(read)
-		text, err = io.ReadAll(io.LimitReader(p.Stdin, maxText+1))
+		text, err := io.ReadAll(io.LimitReader(p.Stdin, maxText+1))
+		read <- input{text, err}
 	}()
+	var in input
 	select {
-	case <-read:
+	case in = <-read:
 	case <-reading.Done():
 		if ctx.Err() != nil {
 			return nil, errStopped
@@ -120,14 +125,14 @@ func (p *Program) readText(ctx context.Context, timeout time.Duration) (text []b
 		return nil, fmt.Errorf("stdin did not end within %v", timeout)
 	}
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("stdin could not be read: %w", err)
-	case len(text) > maxText:
+	case in.err != nil:
+		return nil, fmt.Errorf("stdin could not be read: %w", in.err)
+	case len(in.text) > maxText:
 		return nil, fmt.Errorf("stdin holds more than %d bytes", maxText)
-	case len(bytes.TrimSpace(text)) == 0:
+	case len(bytes.TrimSpace(in.text)) == 0:
 		return nil, errors.New("stdin is empty")
 	}
-	return text, nil
+	return in.text, nil
 }
 
 // block denies where no client and no contract says how.
