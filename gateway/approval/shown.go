@@ -18,13 +18,13 @@ const maxIndent = MaxCall
 // make it too long, and with every sign escaped that would act on a screen or
 // turn the order of what is read. It is JSON still, of the same meaning.
 func Shown(value []byte) string {
-	value = bytes.Trim(value, " \t\r\n") // what is behind a value would be kept, and escaped outside of a text
+	bare := bytes.Trim(value, " \t\r\n") // what is behind a value would be kept, and escaped outside of a text
 	var b bytes.Buffer
 	var err error
-	if indentation(value) > maxIndent {
-		err = json.Compact(&b, value)
+	if indentation(bare) > maxIndent {
+		err = json.Compact(&b, bare)
 	} else {
-		err = json.Indent(&b, value, "", "  ")
+		err = json.Indent(&b, bare, "", "  ")
 	}
 	if err != nil {
 		return ShownText(string(value))
