@@ -1,6 +1,6 @@
 // Package deploy renders the Helm chart as helm does and holds what comes out to
 // the types of the Kubernetes API, to committed renderings, and to what neither
-// the types nor an API server look at.
+// the types nor an API server look at. What renders is there for other tests too.
 //
 //   - K1 Every option renders as it did: a change shows in a rendering that is
 //     committed.

@@ -48,7 +48,7 @@ func short(rendered string) string {
 func TestK1_EveryOptionRendersAsItDid(t *testing.T) {
 	all := options(t)
 	for _, o := range all {
-		golden(t, filepath.Join(goldenDir, o.name+".yaml"), short(o.rendered))
+		golden(t, filepath.Join(goldenDir, o.Name+".yaml"), short(o.Rendered))
 	}
 	found, err := filepath.Glob(filepath.Join(goldenDir, "*.yaml"))
 	if err != nil || len(found) != len(all) {
@@ -61,7 +61,7 @@ func TestK8_TheKustomizeBaseIsARenderingOfTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := render(t, string(values))
+	rendered, err := Render(t.Context(), load(t), string(values))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,15 +71,15 @@ func TestK8_TheKustomizeBaseIsARenderingOfTheChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := built.Size(), len(documents(rendered)); got != want {
+	if got, want := built.Size(), len(Documents(rendered)); got != want {
 		t.Errorf("kustomize builds %d objects of %d", got, want)
 	}
 }
 
 func TestK9_WhatTheChartCarriesIsTheSameElsewhere(t *testing.T) {
 	for carried, source := range map[string]string{
-		"rules.yaml": "../../deploy/prometheus/rules.yaml", "overview.json": "../../deploy/grafana/overview.json",
-		"hooks.json": "../../deploy/grafana/hooks.json", "rollout.json": "../../deploy/grafana/rollout.json",
+		"rules.yaml": clone + "/deploy/prometheus/rules.yaml", "overview.json": clone + "/deploy/grafana/overview.json",
+		"hooks.json": clone + "/deploy/grafana/hooks.json", "rollout.json": clone + "/deploy/grafana/rollout.json",
 	} {
 		want, err := os.ReadFile(source)
 		if err != nil {

@@ -23,14 +23,14 @@ func decoder(t *testing.T) runtime.Decoder {
 }
 
 // objects are what a rendering comes to (K2).
-func objects(t *testing.T, o option) []runtime.Object {
+func objects(t *testing.T, o Option) []runtime.Object {
 	t.Helper()
 	d := decoder(t)
 	var all []runtime.Object
-	for _, text := range documents(o.rendered) {
+	for _, text := range Documents(o.Rendered) {
 		object, _, err := d.Decode([]byte(text), nil, nil)
 		if err != nil {
-			t.Errorf("%s: %v:\n%s", o.name, err, text)
+			t.Errorf("%s: %v:\n%s", o.Name, err, text)
 			continue
 		}
 		all = append(all, object)
@@ -41,7 +41,7 @@ func objects(t *testing.T, o option) []runtime.Object {
 func TestK2_EveryObjectDecodesStrictlyAsItsType(t *testing.T) {
 	for _, o := range options(t) {
 		if len(objects(t, o)) < 4 {
-			t.Errorf("%s renders next to nothing", o.name)
+			t.Errorf("%s renders next to nothing", o.Name)
 		}
 	}
 }
