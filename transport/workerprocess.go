@@ -214,11 +214,16 @@ func (p *workerProcess) unruly(call chain.Call, how string) chain.Answer {
 	return chain.Fail(chain.Worker, "worker "+how, p.detail)
 }
 
+// exitWithin is how long a process whose pipe broke has to exit. A machine that
+// is busy takes its time over that, and how a process ended tells more than that
+// its pipe is closed.
+const exitWithin = time.Second
+
 // lost is the failure of an exchange that broke. As a rule a pipe breaks
-// because the process exits, and how it did is known in a moment.
+// because the process exits.
 func (p *workerProcess) lost(call chain.Call) chain.Answer {
 	p.spoilt = true
-	moment := min(settleWithin, time.Until(call.Deadline))
+	moment := min(exitWithin, time.Until(call.Deadline))
 	if !closedWithin(p.exited, moment) {
 		return p.unruly(call, "closed its stdin or stdout")
 	}
