@@ -1,5 +1,10 @@
 package chain
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Cause is why there was no answer. The set is closed: it labels metrics and
 // is what operators alert on. The zero Cause is NoCause.
 type Cause uint8
@@ -65,6 +70,19 @@ func Causes() []Cause {
 		all = append(all, c)
 	}
 	return all
+}
+
+// ParseCause returns the cause of that exact name, which may be one that is no
+// failure.
+func ParseCause(name string) (Cause, error) {
+	known := make([]string, 0, Internal+1)
+	for c := NoCause; c <= Internal; c++ {
+		if c.String() == name {
+			return c, nil
+		}
+		known = append(known, c.String())
+	}
+	return Internal, fmt.Errorf("cause %.40q is not one of %s", name, strings.Join(known, ", "))
 }
 
 // String returns the cause as it stands in metrics and records.

@@ -24,6 +24,11 @@ func TestEveryWordOfTheVocabularyIsSpeltOnceAndReadBack(t *testing.T) {
 	for _, c := range Causes() {
 		words = append(words, c.String())
 	}
+	for _, c := range append([]Cause{NoCause, Uncovered}, Causes()...) {
+		if got, err := ParseCause(c.String()); got != c || err != nil {
+			t.Errorf("%v reads back as %v, %v", c, got, err)
+		}
+	}
 	for _, m := range Modes() {
 		words = append(words, m.String())
 	}
@@ -46,6 +51,11 @@ func TestEveryWordOfTheVocabularyIsSpeltOnceAndReadBack(t *testing.T) {
 }
 
 func TestC16_AWordOutsideTheVocabularyRefuses(t *testing.T) {
+	const want = `cause "Timeout" is not one of none, uncovered, timeout, connect, tls, auth, reset, status, redirect, empty, malformed, oversize, ` +
+		"wrong_decision, unusable_rewrite, breaker_open, saturated, spawn, exit, signal, worker, error, panic, budget, internal"
+	if _, err := ParseCause("Timeout"); err == nil || err.Error() != want {
+		t.Errorf("another case of a cause: %v", err)
+	}
 	if got := Event(9).String(); got != "unset" {
 		t.Errorf("event 9 reads %q", got)
 	}

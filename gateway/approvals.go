@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -96,7 +95,11 @@ const (
 )
 
 // approvalFilter reads what a list is narrowed by.
-func approvalFilter(q url.Values) (approval.Filter, error) {
+func approvalFilter(r *http.Request) (approval.Filter, error) {
+	q, err := filters(r, "state", "chain", "tool", "agent", "limit")
+	if err != nil {
+		return approval.Filter{}, err
+	}
 	f := approval.Filter{
 		State: approval.Pending, Chain: q.Get("chain"), Tool: q.Get("tool"), Agent: q.Get("agent"), Limit: listedApprovals,
 	}
@@ -124,9 +127,9 @@ func approvalFilter(q url.Values) (approval.Filter, error) {
 // serveApprovals serves GET /v1/approvals: what waits for a person, and what
 // became of it, as an array or as an event stream.
 func (g *Gateway) serveApprovals(w http.ResponseWriter, r *http.Request) {
-	f, err := approvalFilter(r.URL.Query())
+	f, err := approvalFilter(r)
 	if err != nil {
-		(&problem{status: http.StatusBadRequest, title: "Bad filter", detail: err.Error()}).write(w)
+		badFilter(err).write(w)
 		return
 	}
 	if wantsEvents(r) {

@@ -272,6 +272,7 @@ func TestAListCanBeNarrowed(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
+		"?status=any": `there is no filter \"status\": known are state, chain, tool, agent, limit`,
 		"?state=open": `state \"open\" is not one of pending, allowed, denied, expired, withdrawn, or any`,
 		"?limit=0":    `limit is \"0\": give a whole number from 1 to 500`,
 	} {

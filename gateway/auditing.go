@@ -30,11 +30,11 @@ type decision struct {
 // be safe and is not, what was allowed is withheld (G12).
 func (g *Gateway) keep(ctx context.Context, d decision) {
 	v := d.verdict
+	r := newRecord(&d)
 	if !g.trail.Empty() {
-		g.audit(ctx, &d)
+		r = g.audit(ctx, &d, r)
 	}
 	g.traceDecision(ctx, &d)
-	r := newRecord(&d)
 	g.history.add(r)
 	if v.Cause == chain.Internal {
 		g.log.LogAttrs(ctx, slog.LevelError, "a decision met a fault of the gateway", slog.String("decision_id", d.id), slog.String("fault", v.Detail))
@@ -47,41 +47,50 @@ func (g *Gateway) keep(ctx context.Context, d decision) {
 	}
 }
 
-// audit has a decision recorded. Nobody waits for the record of a deny: it stops
-// the call whatever becomes of its record.
-func (g *Gateway) audit(ctx context.Context, d *decision) {
-	record := audit.Record{Time: d.at, Body: g.auditBody(ctx, d)}
+// audit has a decision recorded, and returns the record of what its caller is
+// told. Nobody waits for the record of a deny: it stops the call whatever
+// becomes of its record.
+func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
+	entry := audit.Record{Time: d.at, Body: g.auditBody(ctx, d, r)}
 	if !d.plan.audit.Required || d.verdict.Outcome.Decision == chain.Deny {
-		g.trail.Keep(record)
-		return
+		g.trail.Keep(entry)
+		return r
 	}
-	err := g.trail.KeepSafely(ctx, record)
+	err := g.trail.KeepSafely(ctx, entry)
 	if err == nil {
-		return
-	}
-	if ctx.Err() == nil { // else the caller is gone, and nothing is withheld from anybody
-		g.metrics.Audit().Withheld()
-		g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld, since its record is not safe",
-			slog.String("decision_id", d.id), slog.Any("error", err))
+		return r
 	}
 	d.verdict.Outcome = chain.Outcome{
 		Decision: chain.Deny,
 		Reason:   "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)",
 	}
+	if ctx.Err() != nil { // nothing is withheld from anybody
+		d.verdict.Abandoned = true
+		d.verdict.Outcome.Reason = "the caller stopped waiting before the record of what was decided was safe"
+	} else {
+		g.metrics.Audit().Withheld()
+		g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld, since its record is not safe",
+			slog.String("decision_id", d.id), slog.Any("error", err))
+	}
 	// The first record may turn up all the same, so that another has to say what
 	// the caller was told.
-	g.trail.Keep(audit.Record{Time: d.at, Body: g.auditBody(ctx, d)})
+	r = newRecord(d)
+	g.trail.Keep(audit.Record{Time: d.at, Body: g.auditBody(ctx, d, r)})
+	return r
 }
 
 // largestContent is how much of an input or an output goes into a record, in
 // bytes.
 const largestContent = 64 << 10
 
+// auditExtra is how much longer a record of the trail mostly is than that of the
+// log, in bytes.
+const auditExtra = 256
+
 // auditBody is the record of a decision: that of the log, and what only the
 // audit trail has.
-func (g *Gateway) auditBody(ctx context.Context, d *decision) []byte {
-	line := newRecord(d).line
-	body := line[:len(line)-1]
+func (g *Gateway) auditBody(ctx context.Context, d *decision, r *record) []byte {
+	body := append(make([]byte, 0, len(r.line)+auditExtra), r.line[:len(r.line)-1]...)
 	sum := sha256.Sum256(d.request.JSON())
 	body = appendText(body, "request_sha256", hex.EncodeToString(sum[:]))
 	body = d.appendBreakers(body)

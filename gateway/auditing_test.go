@@ -21,9 +21,17 @@ type book struct {
 	records []map[string]any
 	err     error
 	closed  bool
+	// held, where it is set, is what each write waits for.
+	held chan struct{}
 }
 
 func (b *book) Write(_ context.Context, records []audit.Record, _ bool) error {
+	b.mu.Lock()
+	held := b.held
+	b.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
@@ -149,6 +157,75 @@ func TestWithoutARequiredTrailNothingIsWithheld(t *testing.T) {
 	}
 	if all := b.all(); len(all) == 0 || !b.closed {
 		t.Errorf("at a stop there are %d records, closed %v", len(all), b.closed)
+	}
+}
+
+// hungUp is a call whose caller is gone once that has come to pass.
+func (r *running) hungUp(once func() bool) {
+	r.t.Helper()
+	conn := r.dial(posted(preText))
+	eventually(r.t, "the gateway is at it", once)
+	if err := conn.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	eventually(r.t, "the hang-up is counted", func() bool {
+		got, _ := r.metric(`hookgate_http_requests_total{code="499",route="/v1/decide"}`)
+		return got == "1"
+	})
+}
+
+func TestADecisionWhoseCallerHungUpHasItsRecord(t *testing.T) {
+	for _, says := range []string{"{}", "{required: true}"} {
+		t.Run(says, func(t *testing.T) {
+			release := make(chan struct{})
+			defer close(release)
+			hook := newHookServer(t, waits(release))
+			dir := files(t, map[string]string{"hooks.yaml": "schema: 1\naudit: " + says + "\nhooks:\n  - {name: quick, use: no-force-push}\n  - {name: slow, url: " + hook.URL + "}\n"})
+			b := &book{}
+			r := start(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), Audit: []audit.Output{{Name: "file", Sink: b, Durable: true}}})
+			r.hungUp(func() bool { return hook.asked() == 1 })
+			list := r.do(http.MethodGet, r.base+"/v1/decisions", "").body
+			if !strings.Contains(list, `"abandoned":true`) {
+				t.Errorf("it is not listed: %s", list)
+			}
+			if err := r.stop(); err != nil {
+				t.Fatal(err)
+			}
+			all := b.all()
+			if len(all) != 1 {
+				t.Fatalf("there are %d records", len(all))
+			}
+			answers, _ := all[0]["answers"].([]any)
+			reason, _ := all[0]["reason"].(string)
+			if all[0]["decision"] != "deny" || all[0]["abandoned"] != true || !strings.HasPrefix(reason, "the caller stopped waiting") || len(answers) != 1 {
+				t.Errorf("the record is %v", all[0])
+			}
+		})
+	}
+}
+
+func TestADecisionWhoseCallerDidNotWaitForItsRecordIsRecordedAsNotTold(t *testing.T) {
+	held := make(chan struct{})
+	r, b := recorded(t, "{required: true}")
+	b.held = held
+	r.hungUp(func() bool {
+		n, _ := r.metric(`hookgate_hook_answers_total{answer="allow",binding="webhook",event="pre_tool_use",hook="remote",mode="enforce"}`)
+		return n == "1"
+	})
+	close(held)
+	r.wantMetric("hookgate_audit_withheld_total", "0")
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	all := b.all()
+	last := all[len(all)-1]
+	if last["decision"] != "deny" || last["abandoned"] != true || last["reason"] != "the caller stopped waiting before the record of what was decided was safe" {
+		t.Errorf("the last record is %v", last)
+	}
+	for _, record := range all {
+		if record["id"] != last["id"] {
+			t.Errorf("another decision: %v", record)
+		}
 	}
 }
 

@@ -67,12 +67,11 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	trace = g.traceOf(r.Context(), trace)
 	w.Header()["X-Hookgate-Decision-Id"] = []string{id}
 	verdict := c.Decide(transport.WithTraceparent(r.Context(), trace), request, wanted(r))
+	g.keep(r.Context(), decision{
+		id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict,
+	})
 	if verdict.Abandoned {
 		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
-	} else {
-		g.keep(r.Context(), decision{
-			id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict,
-		})
 	}
 	return verdict, nil
 }

@@ -349,6 +349,14 @@ func TestDecisionsAreRememberedAndFollowed(t *testing.T) {
 	if got := r.do(http.MethodGet, r.base+"/v1/decisions?decision=denied", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "is not one of allow, deny, modify, replace") {
 		t.Errorf("a decision that there is not answers %d %s", got.status, got.body)
 	}
+	for query, want := range map[string]string{
+		"cause=Timeout": "cause \\\"Timeout\\\" is not one of none, uncovered, timeout, connect, ", "tools=shell": "there is no filter \\\"tools\\\": known are chain, tool, decision, cause, limit",
+		"tool=a&tool=b": "the filter tool is given 2 times: give it once", "tool=%zz": "the query of the URL cannot be read",
+	} {
+		if got := r.do(http.MethodGet, r.base+"/v1/decisions?"+query, ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s, want …%s", query, got.status, got.body, want)
+		}
+	}
 	if got := r.do(http.MethodGet, r.base+"/v1/decisions?limit=none", ""); got.status != http.StatusBadRequest {
 		t.Errorf("a bad limit answers %d", got.status)
 	}

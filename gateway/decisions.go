@@ -55,6 +55,9 @@ func newRecord(of *decision) *record {
 	line = appendText(line, "decision", d.decision)
 	line = appendMore(line, "reason", v.Outcome.Reason)
 	line = appendText(line, "cause", d.cause)
+	if v.Abandoned {
+		line = append(line, `,"abandoned":true`...)
+	}
 	line = appendMilliseconds(line, v.Took)
 	line = appendText(line, "config_sha256", of.plan.sum)
 	line = appendMore(line, "fault", v.Detail)

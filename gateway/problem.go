@@ -36,7 +36,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	body = append(body, '}')
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.status)
-	_, _ = w.Write(body) //nolint:gosec // G705: it is JSON and says so; a caller that is gone cannot be told
+	_, _ = w.Write(body) // a caller that is gone cannot be told
 }
 
 // head sets the headers that a problem has in whichever form it is written.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -18,12 +19,10 @@ import (
 // The query may narrow them: chain, tool, decision, cause; limit bounds the
 // array.
 func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	if word := q.Get("decision"); word != "" {
-		if _, err := chain.ParseDecision(word); err != nil {
-			(&problem{status: http.StatusBadRequest, title: "Bad filter", detail: err.Error()}).write(w)
-			return
-		}
+	q, err := decisionFilters(r)
+	if err != nil {
+		badFilter(err).write(w)
+		return
 	}
 	keep := func(d *record) bool {
 		return g.sees(r, d.chain) && is(q.Get("chain"), d.chain) && is(q.Get("tool"), d.tool) &&
@@ -50,6 +49,25 @@ func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 		body = append(body, d.line...)
 	}
 	writeBody(w, append(body, "]}"...))
+}
+
+// decisionFilters reads what decisions are narrowed by.
+func decisionFilters(r *http.Request) (url.Values, error) {
+	q, err := filters(r, "chain", "tool", "decision", "cause", "limit")
+	if err != nil {
+		return nil, err
+	}
+	if word := q.Get("decision"); word != "" {
+		if _, err := chain.ParseDecision(word); err != nil {
+			return nil, err
+		}
+	}
+	if word := q.Get("cause"); word != "" {
+		if _, err := chain.ParseCause(word); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
 }
 
 // wantsEvents reports whether the caller asks for server-sent events.
@@ -143,5 +161,5 @@ func writeJSON(w http.ResponseWriter, value any) {
 func writeBody(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) //nolint:gosec // G705: it is JSON and says so; a reader that is gone cannot be told
+	_, _ = w.Write(body) // a reader that is gone cannot be told
 }

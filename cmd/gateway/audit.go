@@ -85,7 +85,7 @@ func (p *program) readAuditDatabase(ctx context.Context, url string, filter reco
 		p.complain("gateway audit: which database? Set HOOKGATE_DATABASE_URL\n")
 		return exitUsage
 	}
-	kept, err := state.NewPostgres(url) //nolint:contextcheck // it connects when it is used
+	kept, err := state.NewAuditReader(url) //nolint:contextcheck // it connects when it is used
 	if err != nil {
 		p.complain("gateway audit: %v\n", err)
 		return exitFailed
@@ -178,17 +178,20 @@ func newRecordFilter(want map[string]*string, since, until string, now time.Time
 			f.want[name] = *value
 		}
 	}
-	var errEvent, errDecision error
+	var errEvent, errDecision, errCause error
 	if event := *want["event"]; event != "" {
 		_, errEvent = chain.ParseEvent(event)
 	}
 	if word := *want["decision"]; word != "" {
 		_, errDecision = chain.ParseDecision(word)
 	}
+	if word := *want["cause"]; word != "" {
+		_, errCause = chain.ParseCause(word)
+	}
 	var errSince, errUntil error
 	f.since, errSince = moment("since", since, now)
 	f.until, errUntil = moment("until", until, now)
-	return f, errors.Join(errEvent, errDecision, errSince, errUntil)
+	return f, errors.Join(errEvent, errDecision, errCause, errSince, errUntil)
 }
 
 // moment reads a time, or how long ago it was.

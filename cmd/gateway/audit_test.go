@@ -88,6 +88,7 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 		{2, "flag provided but not defined", []string{"--nope"}},
 		{2, `--since is "yesterday"`, []string{"--file", missing, "--since", "yesterday"}},
 		{2, `decision "denied" is not one of allow, deny, modify, replace`, []string{"--file", missing, "--decision", "denied"}},
+		{2, `cause "timed out" is not one of none, uncovered, timeout, `, []string{"--file", missing, "--cause", "timed out"}},
 		{2, `event "before" is not one of`, []string{"--file", missing, "--event", "before"}},
 		{2, `--head is "5"`, []string{"--file", missing, "--head", "5"}},
 		{1, "no such file", []string{"--file", missing}},

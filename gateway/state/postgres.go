@@ -55,6 +55,18 @@ type Postgres struct {
 // NewPostgres returns the state in the database of a URL. An unreachable
 // database is no error here: operations fail until it is there.
 func NewPostgres(url string) (*Postgres, error) {
+	pool, err := newPool(url)
+	if err != nil {
+		return nil, err
+	}
+	p := &Postgres{pool: pool, migrated: make(chan bool, 1)}
+	p.migrated <- false
+	return p, nil
+}
+
+// newPool returns the connections to the database of a URL, none of which is
+// made yet.
+func newPool(url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("the URL of the database: %w", err) // which leaves passwords out
@@ -69,18 +81,18 @@ func NewPostgres(url string) (*Postgres, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database: %w", err)
 	}
-	p := &Postgres{pool: pool, migrated: make(chan bool, 1)}
-	p.migrated <- false
-	return p, nil
+	return pool, nil
 }
 
 // Close ends every connection. A server that hangs is left to itself: each
 // operation has ended before.
-func (p *Postgres) Close() error {
+func (p *Postgres) Close() error { return closePool(p.pool) }
+
+func closePool(pool *pgxpool.Pool) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		p.pool.Close()
+		pool.Close()
 	}()
 	select {
 	case <-closed:
@@ -120,12 +132,9 @@ func (p *Postgres) migrate(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS hookgate_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL)`); err != nil {
 			return err
 		}
-		var at int
-		if err := tx.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM hookgate_migrations`).Scan(&at); err != nil {
+		at, err := tablesVersion(ctx, tx, len(steps))
+		if err != nil {
 			return err
-		}
-		if at > len(steps) {
-			return fmt.Errorf("the tables of the database are of version %d and this program knows up to %d: run the version of hookgate that made them", at, len(steps))
 		}
 		for i := at; i < len(steps); i++ {
 			if _, err := tx.Exec(ctx, steps[i]); err != nil {
@@ -137,6 +146,19 @@ func (p *Postgres) migrate(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// tablesVersion is how far the tables of a database are, which must not be
+// further than what is known.
+func tablesVersion(ctx context.Context, tx pgx.Tx, known int) (int, error) {
+	var at int
+	if err := tx.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM hookgate_migrations`).Scan(&at); err != nil {
+		return 0, err
+	}
+	if at > known {
+		return 0, fmt.Errorf("the tables of the database are of version %d and this program knows up to %d: run the version of hookgate that made them", at, known)
+	}
+	return at, nil
 }
 
 // readMigrations are the steps in their order: files named 1.sql, 2.sql and on.

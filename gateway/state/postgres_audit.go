@@ -40,7 +40,16 @@ func (p *Postgres) Read(ctx context.Context, after uint64, limit int) ([]audit.R
 	if err := p.ready(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := p.pool.Query(ctx, `SELECT position, at, body FROM hookgate_audit WHERE position > $1 ORDER BY position LIMIT $2`, after, limit)
+	return readAudit(ctx, p.pool, after, limit)
+}
+
+// querier is a pool, or one transaction.
+type querier interface {
+	Query(ctx context.Context, statement string, args ...any) (pgx.Rows, error)
+}
+
+func readAudit(ctx context.Context, from querier, after uint64, limit int) ([]audit.Record, error) {
+	rows, err := from.Query(ctx, `SELECT position, at, body FROM hookgate_audit WHERE position > $1 ORDER BY position LIMIT $2`, after, limit)
 	if err != nil {
 		return nil, err
 	}

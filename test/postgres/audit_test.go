@@ -170,6 +170,32 @@ func TestTheTrailInADatabaseIsReadBack(t *testing.T) {
 	}
 }
 
+func TestARoleThatMayOnlyReadReadsTheTrailAndIsToldWhatItLacks(t *testing.T) {
+	program, server := process.Build(t), Start(t)
+	url := server.Database()
+	reader := strings.Replace(url, "hookgate@", "auditor@", 1)
+	server.Exec(url, `CREATE ROLE auditor LOGIN`)
+	refused := func(what, want string) {
+		t.Helper()
+		said, complaint, err := runAudit(t, program, reader)
+		if err == nil || said != "" || !strings.Contains(complaint, "gateway audit: "+want) {
+			t.Errorf("%s: %v: %s%s", what, err, said, complaint)
+		}
+	}
+	refused("nothing is there", "the database has no tables of hookgate: give the URL of the one that a gateway keeps its state in, or start a gateway on this one: ")
+	g := startAuditing(t, program, url, "{required: true}")
+	g.put("a", "ls")
+	refused("no right", `the role has to be allowed to read (GRANT SELECT ON hookgate_audit, hookgate_migrations TO "auditor"): `)
+	server.Exec(url, `GRANT SELECT ON hookgate_audit, hookgate_migrations TO auditor`)
+	if got := readAudit(t, program, reader); len(got) != 1 || got[0].Call != "a" {
+		t.Errorf("the records are %+v", got)
+	}
+	server.Exec(url, `INSERT INTO hookgate_migrations VALUES (99, now())`)
+	refused("newer tables", "the tables of the database are of version 99 and this program knows up to 1: run the version of hookgate that made them")
+	server.Exec(url, `DELETE FROM hookgate_migrations`)
+	refused("older tables", "the tables of the database are of version 0 and this program reads version 1: start a gateway of this version on it once, which brings them up to date, or read with the version of hookgate that made them")
+}
+
 func TestMoreRecordsThanAreReadAtOnceAreAllReadInTheirOrder(t *testing.T) {
 	program, server := process.Build(t), Start(t)
 	url := server.Database()

@@ -1,0 +1,32 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// filters reads the query by which a list is narrowed. A filter that there is
+// not, or that is given twice, is refused: what it would have left out would be
+// taken for what was asked for.
+func filters(r *http.Request, known ...string) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("the query of the URL cannot be read: %w", err)
+	}
+	for name, values := range q {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("there is no filter %.40q: known are %s", name, strings.Join(known, ", "))
+		}
+		if len(values) > 1 {
+			return nil, fmt.Errorf("the filter %s is given %d times: give it once", name, len(values))
+		}
+	}
+	return q, nil
+}
+
+func badFilter(err error) *problem {
+	return &problem{status: http.StatusBadRequest, title: "Bad filter", detail: err.Error()}
+}

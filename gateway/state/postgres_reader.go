@@ -1,0 +1,73 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hookgate/hookgate/gateway/audit"
+)
+
+// AuditReader reads the audit trail in a PostgreSQL database. It changes nothing
+// there, and a role that may do nothing but read is enough for it.
+type AuditReader struct {
+	pool *pgxpool.Pool
+}
+
+// NewAuditReader returns the reader of the database of a URL. It connects when it
+// reads.
+func NewAuditReader(url string) (*AuditReader, error) {
+	pool, err := newPool(url)
+	if err != nil {
+		return nil, err
+	}
+	return &AuditReader{pool: pool}, nil
+}
+
+// Close ends every connection.
+func (r *AuditReader) Close() error { return closePool(r.pool) }
+
+// Read returns up to limit records behind an offset, in their order. Tables of
+// another version than this program's are an error: what they hold might mean
+// something else.
+func (r *AuditReader) Read(ctx context.Context, after uint64, limit int) (records []audit.Record, err error) {
+	steps, err := readMigrations()
+	if err != nil {
+		return nil, err
+	}
+	err = pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		at, err := tablesVersion(ctx, tx, len(steps))
+		if err != nil {
+			return err
+		}
+		if at < len(steps) {
+			return fmt.Errorf("the tables of the database are of version %d and this program reads version %d: start a gateway of this version on it once, which brings them up to date, or read with the version of hookgate that made them", at, len(steps))
+		}
+		records, err = readAudit(ctx, tx, after, limit)
+		return err
+	})
+	return records, r.explained(err)
+}
+
+// explained says what to do about an error of reading.
+func (r *AuditReader) explained(err error) error {
+	const (
+		undefinedTable        = "42P01"
+		insufficientPrivilege = "42501"
+	)
+	var said *pgconn.PgError
+	switch {
+	case !errors.As(err, &said):
+		return err
+	case said.Code == undefinedTable:
+		return fmt.Errorf("the database has no tables of hookgate: give the URL of the one that a gateway keeps its state in, or start a gateway on this one: %w", err)
+	case said.Code == insufficientPrivilege:
+		role := pgx.Identifier{r.pool.Config().ConnConfig.User}.Sanitize()
+		return fmt.Errorf("the role has to be allowed to read (GRANT SELECT ON hookgate_audit, hookgate_migrations TO %s): %w", role, err)
+	}
+	return err
+}
