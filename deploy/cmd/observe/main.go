@@ -20,19 +20,18 @@ import (
 )
 
 // patience is how long the whole check may take.
-const patience = 80 * time.Second
+const patience = 3 * time.Minute
 
 // options are what the check needs.
 type options struct {
-	root                         string // of the repository
-	gateway, traffic, prometheus string // programs
+	root                string // of the repository
+	gateway, prometheus string // programs
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.root, "root", "..", "the repository")
 	flag.StringVar(&o.gateway, "gateway", "", "the gateway's binary")
-	flag.StringVar(&o.traffic, "traffic", "", "the binary of examples/observability/traffic")
 	flag.StringVar(&o.prometheus, "prometheus", "prometheus", "the binary of Prometheus")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

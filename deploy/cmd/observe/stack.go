@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,31 +40,26 @@ type server struct {
 	dashcheck.Server
 }
 
-// start starts the gateway, its traffic and the servers, and waits for each of
-// them.
+// start starts the example as people do without Docker, and the servers, and
+// waits for each of them.
 func (s *stack) start(ctx context.Context) error {
 	addrs, err := freeAddrs(ctx, 7)
 	if err != nil {
 		return err
 	}
 	gateway, admin, traffic := addrs[0], addrs[1], addrs[2]
-	if err := s.configure(traffic); err != nil {
-		return err
-	}
 	s.admin = "http://" + admin
-	// Hooks and agents that are programs are found in PATH.
-	path := "PATH=" + filepath.Dir(s.traffic) + string(os.PathListSeparator) + os.Getenv("PATH")
-	if err := s.run(ctx, "traffic", nil, s.traffic, "-gateway", "http://"+gateway, "-listen", traffic, "-every", "10ms"); err != nil {
+	config := filepath.Join(s.dir, "config")
+	s.hooksFile = filepath.Join(config, "hooks.yaml")
+	script, err := filepath.Abs(filepath.Join(s.root, "examples", "observability", "run"))
+	if err != nil {
 		return err
 	}
 	env := []string{
-		path, "HOOKGATE_ADDR=" + gateway, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_CONFIG=" + s.hooksFile,
-		"HOOKGATE_CALLERS=" + filepath.Join(s.dir, "config", "callers.yaml"),
-		"HOOKGATE_CHAINS_DIR=" + filepath.Join(s.dir, "config", "chains"), "HOOKGATE_AGENTS_DIR=" + filepath.Join(s.dir, "config", "agents"),
-		"HOOKGATE_STATE_DIR=" + filepath.Join(s.dir, "state"), "HOOKGATE_AUDIT_FILE=" + filepath.Join(s.dir, "audit.jsonl"),
-		"HOOKGATE_RELOAD_INTERVAL=200ms", "HOOKGATE_LOG_LEVEL=error",
+		"HOOKGATE_ADDR=" + gateway, "HOOKGATE_ADMIN_ADDR=" + admin, "HOOKGATE_RELOAD_INTERVAL=200ms", "HOOKGATE_LOG_LEVEL=error",
+		"TRAFFIC_ADDR=" + traffic, "TRAFFIC_EVERY=10ms", "EXAMPLE_CONFIG=" + config, "PROMETHEUS_ADDR=none",
 	}
-	if err := s.run(ctx, "gateway", env, s.gateway, "serve"); err != nil {
+	if err := s.run(ctx, "example", env, script, "local"); err != nil {
 		return err
 	}
 	if err := s.until(ctx, "the gateway is ready", func() error { return get(ctx, s.admin+"/readyz", nil) }); err != nil {
@@ -91,30 +85,6 @@ func (s *stack) replica(ctx context.Context, addr, admin string) error {
 		"HOOKGATE_TLS_CERT_FILE=" + cert, "HOOKGATE_TLS_KEY_FILE=" + key,
 	}
 	return s.run(ctx, "replica", env, s.gateway, "serve")
-}
-
-// configure copies the example's files, with the hooks at another address.
-func (s *stack) configure(traffic string) error {
-	from := filepath.Join(s.root, "examples", "observability", "config")
-	if err := os.CopyFS(filepath.Join(s.dir, "config"), os.DirFS(from)); err != nil {
-		return err
-	}
-	for _, name := range []string{"hooks.yaml", filepath.Join("chains", "acme.yaml")} {
-		path := filepath.Join(s.dir, "config", name)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		moved := bytes.ReplaceAll(text, []byte("http://traffic:9000"), []byte("http://"+traffic))
-		if bytes.Equal(moved, text) {
-			return fmt.Errorf("%s does not name http://traffic:9000", name)
-		}
-		if err := os.WriteFile(path, moved, 0o600); err != nil {
-			return err
-		}
-	}
-	s.hooksFile = filepath.Join(s.dir, "config", "hooks.yaml")
-	return nil
 }
 
 func (s *stack) run(ctx context.Context, name string, env []string, argv ...string) error {
