@@ -54,7 +54,7 @@ func start(t *testing.T, o Options) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Serve(ctx, main, admin) }()
-	transport, base := &http.Transport{}, "http://"+main.Addr().String()
+	transport, base := &http.Transport{DisableCompression: true}, "http://"+main.Addr().String()
 	if o.TLSCertFile != "" {
 		transport.TLSClientConfig, base = trusting(t, o.TLSCertFile), "https://"+main.Addr().String()
 	}
@@ -179,7 +179,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			t.Fatalf("never: %s", what)
 		}
 		select {
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		case <-t.Context().Done():
 			t.Fatalf("the test ended before: %s", what)
 		}
