@@ -14,7 +14,7 @@ type lines struct {
 }
 
 func newLines(in io.Reader, maxBytes int) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 32<<10), max: maxBytes}
+	return &lines{in: bufio.NewReader(in), max: maxBytes}
 }
 
 // next returns the next line without its end. Where it is longer than allowed,
@@ -52,6 +52,13 @@ type tail struct {
 	max  int
 }
 
+// drain reads to the end of what can be read.
+func (t *tail) drain(from io.Reader) {
+	// Without a buffer of that size each turn would get one sixteen times as big.
+	_, _ = io.CopyBuffer(t, from, make([]byte, t.max))
+}
+
+// Write implements [io.Writer].
 func (t *tail) Write(text []byte) (int, error) {
 	t.text = append(t.text, text...)
 	if over := len(t.text) - t.max; over > 0 {

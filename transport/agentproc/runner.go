@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"syscall"
@@ -168,7 +167,7 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 	var streams sync.WaitGroup
 	streams.Go(func() { c.outbox.run(turn.line(), turn.Permission) })
 	streams.Go(func() { c.read(runCtx, newLines(p.stdout, o.MaxLineBytes)) })
-	streams.Go(func() { _, _ = io.Copy(stderr, p.stderr) }) // what can be read of it
+	streams.Go(func() { stderr.drain(p.stderr) })
 
 	stopped := p.supervise(runCtx, profile.KillGrace, c.deny)
 	c.silence(errEnded)
