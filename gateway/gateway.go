@@ -21,6 +21,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/client"
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/guard"
+	"github.com/hookgate/hookgate/gateway/memory"
 	"github.com/hookgate/hookgate/metrics"
 	"github.com/hookgate/hookgate/transport"
 )
@@ -300,6 +301,7 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	defer stopWatching()
 	var background sync.WaitGroup
 	background.Go(func() { g.watch(watching) })
+	background.Go(func() { memory.New(memory.Options{Logger: g.log}).Run(watching) })
 
 	mainServer, adminServer := g.newServer(g.mainHandler(), g.options.BodyTimeout), g.newServer(g.adminHandler(), adminPatience)
 	g.secure(mainServer)
