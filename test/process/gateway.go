@@ -23,10 +23,17 @@ import (
 // patience is how long anything may take that does happen.
 const patience = 60 * time.Second
 
-// Build builds the program of the module two directories up, where the test's
-// package lies.
+// variable names the program in the environment of tests that run where it is
+// built already.
+const variable = "HOOKGATE_TEST_GATEWAY"
+
+// Build returns the program that the environment names, and without one builds
+// that of the module two directories up, where the test's package lies.
 func Build(t testing.TB) string {
 	t.Helper()
+	if program := os.Getenv(variable); program != "" {
+		return program
+	}
 	program := filepath.Join(t.TempDir(), "gateway")
 	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/gateway")
 	if said, err := build.CombinedOutput(); err != nil {

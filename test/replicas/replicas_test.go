@@ -1,14 +1,9 @@
 package replicas
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -204,72 +199,5 @@ func TestAGatewayThatIsKilledAllowsNothing(t *testing.T) {
 				t.Errorf("%s: it let its call go: %+v", name, a)
 			}
 		}
-	}
-}
-
-// resident is the memory of a process in KiB, and files how many it has open.
-func resident(t *testing.T, pid int) (kib, files int) {
-	t.Helper()
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.SplitSeq(string(status), "\n") {
-		if text, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			if kib, err = strconv.Atoi(strings.Fields(text)[0]); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	open, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib, len(open)
-}
-
-func TestTwoHundredTurnsThatAskAtOnceAreAnsweredAndLeaveNothing(t *testing.T) {
-	const turns = 200
-	program := process.Build(t)
-	agents := t.TempDir()
-	script := `read turn; printf '{"type":"permission_request","request_id":"1","tool_name":"shell","input":{"command":"ls"}}\n'; read answer; printf '{"type":"result","text":"done"}\n'`
-	profile := "command: /bin/sh\nargs: [-c, " + strconv.Quote(script) + "]\npermission: true\npermission_default: ask\n"
-	if err := os.WriteFile(filepath.Join(agents, "a.yaml"), []byte(profile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	g := process.Start(t, program, map[string]string{
-		"CONFIG": process.File(t, "hooks.yaml", "schema: 1\nhooks: []\n"), "AGENTS_DIR": agents, "STATE_DIR": t.TempDir(), "MAX_TURNS": strconv.Itoa(turns),
-	})
-	round := func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-		defer cancel()
-		var all sync.WaitGroup
-		for range turns {
-			all.Go(func() {
-				got := process.Do(ctx, http.MethodPost, g.URL+"/v1/turns", `{"agent":"a","message":"go"}`)
-				if got.Err != nil || !strings.Contains(got.Body, `"behavior":"allow"`) || !strings.Contains(got.Body, `"type":"result","text":"done"`) {
-					t.Errorf("a turn: %+v", got)
-				}
-			})
-		}
-		for _, a := range g.Waiting(turns) {
-			if got := g.Reply(a.ID, `{"behavior":"allow"}`); got.Status != http.StatusOK {
-				t.Errorf("%+v", got)
-			}
-		}
-		all.Wait()
-	}
-	round() // what is made once is made
-	before, open := resident(t, g.PID())
-	round()
-	after := before
-	process.Eventually(t, "its files are closed", func() bool {
-		var now int
-		after, now = resident(t, g.PID())
-		return now <= open
-	})
-	t.Logf("resident %d KiB before, %d KiB after, %d files open", before, after, open)
-	if after > before+64<<10 { // the runtime gives back what is free in its own time
-		t.Errorf("resident memory grew from %d to %d KiB in a round like the one before", before, after)
 	}
 }
