@@ -14,7 +14,7 @@ import (
 
 // auditOutputs opens what the audit trail goes to. Where one of them cannot be
 // opened there is none.
-func (p *program) auditOutputs(ctx context.Context, s settings) (all []audit.Output, err error) {
+func (p *program) auditOutputs(ctx context.Context, s settings, log *slog.Logger) (all []audit.Output, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeOutputs(all))
@@ -32,7 +32,11 @@ func (p *program) auditOutputs(ctx context.Context, s settings) (all []audit.Out
 		all = append(all, audit.Output{Name: "stdout", Sink: &audit.Lines{To: p.stdout}})
 	}
 	if s.AuditOTLP {
-		logs, err := telemetry.NewLogs(ctx, p.version.version)
+		to, err := p.collector("LOGS", log)
+		if err != nil {
+			return all, err
+		}
+		logs, err := telemetry.NewLogs(ctx, to)
 		if err != nil {
 			return all, err
 		}
@@ -55,20 +59,19 @@ func (p *program) traces(ctx context.Context, log *slog.Logger) (*telemetry.Trac
 	if !p.wantsTraces() {
 		return nil, nil //nolint:nilnil // no spans are what most gateways make
 	}
+	to, err := p.collector("TRACES", log)
+	if err != nil {
+		return nil, err
+	}
 	// The SDK says what went wrong behind everybody's back to this alone.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // it is told outside of any call
 		log.LogAttrs(context.Background(), slog.LevelWarn, "telemetry could not be exported", slog.Any("error", err))
 	}))
-	return telemetry.NewTraces(ctx, p.version.version)
+	return telemetry.NewTraces(ctx, to)
 }
 
 func (p *program) wantsTraces() bool {
-	set := map[string]string{}
-	for _, pair := range p.environ {
-		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "OTEL_") {
-			set[name] = value
-		}
-	}
+	set := standardVariables(p.environ)
 	switch {
 	case strings.EqualFold(set["OTEL_SDK_DISABLED"], "true"):
 		return false

@@ -32,7 +32,6 @@ func TestSpansAndRecordsReachACollector(t *testing.T) {
 		paths[r.URL.Path]++
 	}))
 	defer collector.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // which the SDK reads by itself
 	s := serving(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "HOOKGATE_AUDIT_OTLP=true", "HOOKGATE_AUDIT_STDOUT=true")
 	if got := commandLine(t, nil, preText, "ask", "--url", "http://"+s.addr); got.code != 0 {
 		t.Fatalf("%+v", got)

@@ -36,7 +36,7 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	if s.LogLevel <= slog.LevelInfo {
 		o.DecisionLog = lines
 	}
-	if o.Audit, err = p.auditOutputs(ctx, s); err != nil {
+	if o.Audit, err = p.auditOutputs(ctx, s, log); err != nil {
 		p.complain("gateway: %v\n", err)
 		return exitFailed
 	}

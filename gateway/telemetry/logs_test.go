@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/logs/v1"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
@@ -47,9 +47,8 @@ func collecting(t *testing.T, status int) (*httptest.Server, *atomic.Pointer[[]b
 
 func TestRecordsAreExportedAsLogs(t *testing.T) {
 	s, last := collecting(t, http.StatusOK)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "k8s.pod.name=gateway-0")
-	l, err := NewLogs(t.Context(), "v1")
+	l, err := NewLogs(t.Context(), Options{URL: s.URL + "/v1/logs", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +77,7 @@ func TestRecordsAreExportedAsLogs(t *testing.T) {
 
 func TestACollectorThatRefusesIsAnErrorOfTheSink(t *testing.T) {
 	s, _ := collecting(t, http.StatusBadRequest)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
-	l, err := NewLogs(t.Context(), "v1")
+	l, err := NewLogs(t.Context(), Options{URL: s.URL + "/v1/logs", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
+// scopeName is who makes spans and records.
+const scopeName = "github.com/hookgate/hookgate"
+
 // farewell is how long an exporter may take to end.
 const farewell = 3 * time.Second
 

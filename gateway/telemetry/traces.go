@@ -2,12 +2,10 @@ package telemetry
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -21,25 +19,26 @@ type Traces struct {
 	provider   *sdktrace.TracerProvider
 	tracer     trace.Tracer
 	propagator propagation.TraceContext
+	abandon    func() // ends what is still being exported
 }
 
 // NewTraces returns a tracer that exports over OTLP. It must be closed.
-func NewTraces(ctx context.Context, version string) (*Traces, error) {
-	exporter, err := otlptracehttp.New(ctx)
+func NewTraces(ctx context.Context, o Options) (*Traces, error) {
+	what, err := describe(ctx, o.Version)
 	if err != nil {
-		return nil, fmt.Errorf("OTLP traces: %w", err)
+		return nil, err
 	}
-	what, err := describe(ctx, version)
+	s, err := newSender(o)
 	if err != nil {
 		return nil, err
 	}
 	// The processor drops spans where its queue is full, and never waits.
-	return newTraces(sdktrace.NewBatchSpanProcessor(exporter), what), nil
+	return newTraces(sdktrace.NewBatchSpanProcessor(spans{s}), what, s.close), nil
 }
 
-func newTraces(p sdktrace.SpanProcessor, what *resource.Resource) *Traces {
-	t := &Traces{provider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(what))}
-	t.tracer = t.provider.Tracer("github.com/hookgate/hookgate")
+func newTraces(p sdktrace.SpanProcessor, what *resource.Resource, abandon func()) *Traces {
+	t := &Traces{provider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(what)), abandon: abandon}
+	t.tracer = t.provider.Tracer(scopeName)
 	return t
 }
 
@@ -47,6 +46,7 @@ func newTraces(p sdktrace.SpanProcessor, what *resource.Resource) *Traces {
 func (t *Traces) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
+	defer t.abandon()
 	return t.provider.Shutdown(ctx)
 }
 

@@ -19,7 +19,7 @@ const callers = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 func TestSpansContinueTheCallersTraceAndSayWhatWasDecided(t *testing.T) {
 	exported := tracetest.NewInMemoryExporter()
-	tr := newTraces(sdktrace.NewSimpleSpanProcessor(exported), nil)
+	tr := newTraces(sdktrace.NewSimpleSpanProcessor(exported), nil, func() {})
 	ctx, served := tr.Serve(t.Context(), http.Header{"Traceparent": {callers}})
 	tr.Decided(ctx, gateway.Decided{ID: "id", Chain: "operator", Event: "pre_tool_use", Tool: "shell", Decision: "deny", Cause: "timeout"})
 	asking, asked := tr.Ask(ctx, "guard", "webhook")
@@ -66,9 +66,8 @@ func TestSpansContinueTheCallersTraceAndSayWhatWasDecided(t *testing.T) {
 func TestO1_AnExporterThatHangsHoldsNobodyUp(t *testing.T) {
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
-	tr, err := NewTraces(t.Context(), "v1")
+	tr, err := NewTraces(t.Context(), Options{URL: s.URL + "/v1/traces", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}

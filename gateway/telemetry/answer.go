@@ -1,0 +1,60 @@
+package telemetry
+
+import (
+	"mime"
+	"net/http"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const contentType = "application/x-protobuf"
+
+// statusMessage is that of a google.rpc.Status, which collectors refuse with;
+// empty where they said something else.
+func statusMessage(h http.Header, answer []byte) string {
+	const message = 2
+	if !isProtobuf(h) {
+		return ""
+	}
+	_, said := member(answer, message)
+	return string(said)
+}
+
+// partialSuccess reads that of an Export…ServiceResponse: how much of a batch a
+// collector took, but did not keep, and what it says of it.
+func partialSuccess(h http.Header, answer []byte) (lost uint64, said string) {
+	const partialSuccess, count, message = 1, 1, 2
+	if !isProtobuf(h) {
+		return 0, ""
+	}
+	_, partial := member(answer, partialSuccess)
+	lost, _ = member(partial, count)
+	_, text := member(partial, message)
+	return lost, string(text)
+}
+
+func isProtobuf(h http.Header) bool {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && kind == contentType
+}
+
+// member is the last value of a field, a number or bytes; nothing where it is
+// not there or the message is none.
+func member(message []byte, field protowire.Number) (number uint64, text []byte) {
+	for len(message) > 0 {
+		n, kind, size := protowire.ConsumeField(message)
+		if size < 0 {
+			return 0, nil
+		}
+		_, _, tag := protowire.ConsumeTag(message)
+		switch value := message[tag:size]; {
+		case n != field:
+		case kind == protowire.VarintType:
+			number, _ = protowire.ConsumeVarint(value)
+		case kind == protowire.BytesType:
+			text, _ = protowire.ConsumeBytes(value)
+		}
+		message = message[size:]
+	}
+	return number, text
+}

@@ -1,0 +1,219 @@
+package telemetry
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say where one signal goes, over OTLP/HTTP in protobuf, and whose it is.
+type Options struct {
+	// URL is that of the signal, its path included: http://localhost:4318/v1/traces.
+	URL string
+	// Header is sent with every request; it may hold credentials.
+	Header http.Header
+	// Timeout is how long one request may take. Default 10 s.
+	Timeout time.Duration
+	// Gzip compresses what is sent.
+	Gzip bool
+	// TLS is whom to trust and who to be; nil is whom the system trusts.
+	TLS *tls.Config
+	// Proxy names the proxy of a request; nil is none.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Version of the gateway, which the resource and each request say.
+	Version string
+	// Logger is told what a collector warns of. Nil is nobody.
+	Logger *slog.Logger
+}
+
+const (
+	// insistence is how long a batch is tried again, if its context does not end
+	// before. What comes meanwhile waits in the queue of its signal.
+	insistence = time.Minute
+	// firstPause is the pause before the second attempt, about; the next are each
+	// twice as long, up to longestPause.
+	firstPause   = 500 * time.Millisecond
+	longestPause = 30 * time.Second
+	// maxAnswer is the most that is read of an answer, in bytes.
+	maxAnswer = 64 << 10
+)
+
+// sender posts batches of one signal to its collector (O3, O4).
+type sender struct {
+	options Options
+	where   string // the URL as errors have it
+	client  *http.Client
+	stopped context.Context //nolint:containedctx // the sender's own end, which every request has besides its caller's
+	stop    context.CancelFunc
+}
+
+func newSender(o Options) (*sender, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the URL of an OTLP collector must begin with http:// or https:// and name a host")
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	where := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	s := &sender{options: o, where: where.String(), client: &http.Client{
+		Transport: &http.Transport{
+			Proxy: o.Proxy, TLSClientConfig: o.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
+			MaxIdleConns: 2, IdleConnTimeout: 90 * time.Second,
+		},
+		// A redirect would take the credentials along.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       o.Timeout,
+	}}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// close ends what is under way.
+func (s *sender) close() {
+	s.stop()
+	s.client.CloseIdleConnections()
+}
+
+// send posts one batch, and tries again where that may help. An error is what
+// became of it at last.
+func (s *sender) send(ctx context.Context, message []byte) error {
+	body, err := s.pack(message)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, insistence)
+	defer cancel()
+	defer context.AfterFunc(s.stopped, cancel)() //nolint:contextcheck // it joins the two
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		asked, again, err := s.attempt(ctx, body)
+		if err == nil || !again || ctx.Err() != nil {
+			return err
+		}
+		// Between half and one and a half, so that the replicas of a gateway do
+		// not come back together.
+		wait := max(asked, pause/2+rand.N(pause)) //nolint:gosec // when to come back is no secret
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+			return fmt.Errorf("%w; it is not tried again, since that would be in %v", err, wait.Round(time.Millisecond))
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// pack is the body of a request.
+func (s *sender) pack(message []byte) ([]byte, error) {
+	if !s.options.Gzip {
+		return message, nil
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write(message)
+	if err = errors.Join(err, z.Close()); err != nil {
+		return nil, err
+	}
+	return packed.Bytes(), nil
+}
+
+// attempt is one request. It says after how long the collector wants to be asked
+// again, and whether it may be.
+func (s *sender) attempt(ctx context.Context, body []byte) (asked time.Duration, again bool, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.URL, bytes.NewReader(body))
+	if err != nil {
+		return 0, false, err
+	}
+	maps.Copy(r.Header, s.options.Header)
+	r.Header.Set("User-Agent", "hookgate/"+s.options.Version)
+	r.Header.Set("Content-Type", contentType)
+	if s.options.Gzip {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the URL
+		}
+		// OTLP has it tried again where no answer came. Another certificate will not come.
+		_, stranger := errors.AsType[*tls.CertificateVerificationError](err)
+		return 0, !stranger, fmt.Errorf("the collector at %s: %w", s.where, err)
+	}
+	defer response.Body.Close() //nolint:errcheck // the answer was read, as far as it is wanted
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if response.StatusCode/100 != 2 {
+		err = fmt.Errorf("the collector at %s answered with status %d%s", s.where, response.StatusCode, s.quote(statusMessage(response.Header, answer)))
+		return retryAfter(response.Header), transient(response.StatusCode), err
+	}
+	if err != nil {
+		return 0, false, nil // it has the batch; only what it says of it is lost
+	}
+	// What it did not keep is not sent again, since the rest would be there twice.
+	lost, said := partialSuccess(response.Header, answer)
+	if lost > 0 {
+		return 0, false, fmt.Errorf("the collector at %s did not keep %d of them%s", s.where, lost, s.quote(said))
+	}
+	if said != "" {
+		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the collector of telemetry warns", slog.String("collector", s.where), slog.String("warning", s.excerpt(said)))
+	}
+	return 0, false, nil
+}
+
+// quote is what a collector says, as it goes on behind what we say of it.
+func (s *sender) quote(said string) string {
+	if said = s.excerpt(said); said != "" {
+		return fmt.Sprintf(": %q", said)
+	}
+	return ""
+}
+
+// excerpt is the beginning of what a collector says, without that by which it
+// knows us.
+func (s *sender) excerpt(said string) string {
+	for _, values := range s.options.Header {
+		for _, secret := range values {
+			if secret != "" {
+				said = strings.ReplaceAll(said, secret, "…")
+			}
+		}
+	}
+	return fmt.Sprintf("%.256s", said)
+}
+
+// transient are the statuses at which OTLP has a client try again.
+func transient(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// retryAfter reads how long a collector wants to be left alone: seconds, or a
+// date.
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(date))
+	}
+	return 0
+}
