@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -46,15 +45,12 @@ const lately = 10
 
 // pages serves the page on which people answer.
 type pages struct {
-	gateway  *Gateway
-	template *template.Template
-	origins  *http.CrossOriginProtection
+	gateway *Gateway
+	origins *http.CrossOriginProtection
 }
 
 func newPages(g *Gateway) *pages {
-	return &pages{
-		gateway: g, template: template.Must(template.ParseFS(uiFiles, "ui/approvals.html")), origins: http.NewCrossOriginProtection(),
-	}
+	return &pages{gateway: g, origins: http.NewCrossOriginProtection()}
 }
 
 // register serves the page. The style and the script say nothing of this
@@ -131,32 +127,6 @@ func (p *pages) events(w http.ResponseWriter, r *http.Request) {
 	p.gateway.followApprovals(w, r, approval.Filter{Limit: maxListedApprovals})
 }
 
-// page is what the template shows.
-type page struct {
-	Now         string
-	Said        string
-	Bad         bool // what is said is that something did not work
-	Unreachable bool
-	Token       string
-	Cards       []card
-	Lately      []settledLine
-}
-
-// card is a call that waits. Every text in it is shown as [approval.Shown] says,
-// and escaped by the template.
-type card struct {
-	ID, Digest                             string
-	Tool, Agent, Workspace, AskedBy, Chain string
-	Expires, Left                          string
-	Input, Output                          string
-	Result, IsError                        bool
-	Edit, Message                          string
-	Edited                                 bool
-	Rows                                   int
-}
-
-type settledLine struct{ State, Tool, By, At, Message string }
-
 // draft is what a person wrote that could not be taken.
 type draft struct{ id, input, message string }
 
@@ -166,7 +136,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request) {
 	if id := r.URL.Query().Get("settled"); id != "" {
 		a, err := p.gateway.desk.Get(r.Context(), id)
 		if err == nil && a.State != approval.Pending && p.gateway.sees(r, a.Chain) {
-			view.Said = "The call of " + approval.ShownText(a.Tool) + " was " + standing(&a) + "."
+			view.said = "The call of " + approval.ShownText(a.Tool) + " was " + standing(&a) + "."
 		}
 	}
 	p.render(w, r, http.StatusOK, view, draft{})
@@ -184,15 +154,15 @@ func standing(a *approval.Approval) string {
 // render writes the page with what waits now.
 func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view page, unsent draft) {
 	g := p.gateway
-	view.Now = time.Now().UTC().Format(time.RFC3339Nano)
-	view.Token = p.token(w, r)
+	view.now = time.Now().UTC().Format(time.RFC3339Nano)
+	view.token = p.token(w, r)
 	pending, err := g.seenApprovals(r, approval.Filter{State: approval.Pending, Limit: listedApprovals})
 	var settled []approval.Approval
 	if err == nil {
 		settled, err = g.seenApprovals(r, approval.Filter{Limit: listedApprovals})
 	}
 	if err != nil {
-		view.Said, view.Bad, view.Unreachable, status = "Approvals cannot be reached: whatever needs one is denied.", true, true, http.StatusServiceUnavailable
+		view.said, view.bad, view.unreachable, status = "Approvals cannot be reached: whatever needs one is denied.", true, true, http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "5")
 	}
 	for i := range pending {
@@ -200,18 +170,18 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view 
 		if err != nil {
 			panic(err) // what is kept was read before it was
 		}
-		view.Cards = append(view.Cards, c)
+		view.cards = append(view.cards, c)
 	}
 	for i := range settled {
 		a := &settled[i]
-		if a.State != approval.Pending && len(view.Lately) < lately {
-			view.Lately = append(view.Lately, settledLine{
+		if a.State != approval.Pending && len(view.lately) < lately {
+			view.lately = append(view.lately, settledLine{
 				a.State.String(), approval.ShownText(a.Tool), approval.ShownText(a.By), a.SettledAt.Format(time.RFC3339), approval.ShownText(a.Message),
 			})
 		}
 	}
 	var text bytes.Buffer
-	if err := p.template.Execute(&text, view); err != nil {
+	if err := view.html().Render(&text); err != nil {
 		panic(err) // which is logged and answered
 	}
 	h := w.Header()
@@ -227,19 +197,19 @@ func newCard(a *approval.Approval, unsent draft) (card, error) {
 		return card{}, fmt.Errorf("approval %s: %w", a.ID, err)
 	}
 	c := card{
-		ID: a.ID, Digest: a.Digest, Tool: approval.ShownText(call.ToolName()), Agent: approval.ShownText(call.AgentID()),
-		Workspace: approval.ShownText(call.Workspace()), AskedBy: approval.ShownText(a.Asker), Chain: approval.ShownText(a.Chain),
-		Expires: a.ExpiresAt.Format(time.RFC3339Nano), Left: max(time.Until(a.ExpiresAt), 0).Round(time.Second).String(),
-		Input: approval.Shown(call.Input()), Result: call.Event() == chain.PostToolUse, IsError: call.IsError(),
+		id: a.ID, digest: a.Digest, tool: approval.ShownText(call.ToolName()), agent: approval.ShownText(call.AgentID()),
+		workspace: approval.ShownText(call.Workspace()), askedBy: approval.ShownText(a.Asker), chain: approval.ShownText(a.Chain),
+		expires: a.ExpiresAt.Format(time.RFC3339Nano), left: max(time.Until(a.ExpiresAt), 0).Round(time.Second).String(),
+		input: approval.Shown(call.Input()), result: call.Event() == chain.PostToolUse, isError: call.IsError(),
 	}
-	if c.Result {
-		c.Output = approval.Shown(call.Output())
+	if c.result {
+		c.output = approval.Shown(call.Output())
 	}
-	c.Edit = c.Input
+	c.edit = c.input
 	if unsent.id == a.ID {
-		c.Edit, c.Message, c.Edited = unsent.input, unsent.message, unsent.input != c.Input
+		c.edit, c.message, c.edited = unsent.input, unsent.message, unsent.input != c.input
 	}
-	c.Rows = min(max(strings.Count(c.Edit, "\n")+2, 4), 24)
+	c.rows = min(max(strings.Count(c.edit, "\n")+2, 4), 24)
 	return c, nil
 }
 
@@ -272,13 +242,13 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	refused := refusedAnswer(err)
-	view := page{Bad: true, Said: "Not taken: " + approval.ShownText(err.Error()) + "."}
+	view := page{bad: true, said: "Not taken: " + approval.ShownText(err.Error()) + "."}
 	settled, isSettled := errors.AsType[*approval.SettledError](err)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
-		view.Said = "Not taken: there is no such call any more."
+		view.said = "Not taken: there is no such call any more."
 	case isSettled:
-		view.Said = "Not taken: the call of " + approval.ShownText(settled.Approval.Tool) + " needs no answer any more, " + approval.ShownText(settled.Error()) + "."
+		view.said = "Not taken: the call of " + approval.ShownText(settled.Approval.Tool) + " needs no answer any more, " + approval.ShownText(settled.Error()) + "."
 	}
 	p.render(w, r, refused.status, view, unsent)
 }
