@@ -1,5 +1,6 @@
-# The gateway and the CA certificates it needs, and nothing else: no shell, no
-# package manager, no user but 65532, nothing to write to.
+# The gateway, the program by which agents ask it (for images of agents to copy)
+# and the CA certificates they need, and nothing else: no shell, no package
+# manager, no user but 65532, nothing to write to.
 #
 # It listens on loopback unless told otherwise, which inside a container means
 # that only the container's own health check can reach it. To serve others:
@@ -23,7 +24,7 @@ ARG TARGETARCH
 ARG VERSION=devel
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags="-s -w -X main.version=$VERSION" -o /out/gateway ./cmd/gateway
+    go build -trimpath -buildvcs=false -ldflags="-s -w -X main.version=$VERSION" -o /out/ ./cmd/gateway ./cmd/gateway-ask
 
 FROM scratch
 ARG VERSION=devel
@@ -32,7 +33,7 @@ LABEL org.opencontainers.image.title="hookgate" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /out/gateway /gateway
+COPY --from=build /out/gateway /out/gateway-ask /
 USER 65532:65532
 EXPOSE 8080 8081
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["/gateway", "health"]

@@ -105,21 +105,28 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 		}
 		s.URL = "http://" + reachable(settings.Addr)
 	}
+	slow := ""
 	if s.Program == "" {
 		here, err := os.Executable()
 		if err != nil {
 			return nil, fmt.Errorf("where this program is cannot be found out: %w (--program says it)", err)
 		}
 		if write && strings.Contains(here, string(filepath.Separator)+"go-build") {
-			return nil, fmt.Errorf("this program is %s, which go run takes away again: go install ./cmd/gateway and run that, or name it with --program", here)
+			return nil, fmt.Errorf("this program is %s, which go run takes away again: go install ./cmd/... and run that, or name it with --program", here)
 		}
 		s.Program = here
 		if quick := filepath.Join(filepath.Dir(here), "gateway-ask"); isProgram(quick) {
 			s.Program = quick // the same without a gateway in it
+		} else {
+			slow = fmt.Sprintf("put gateway-ask beside %s (go install ./cmd/... does) and run this again: it starts in half the time, before every call", here)
 		}
 	}
 	s.Fresh = !write
-	return setup.New(s.Options)
+	plan, err := setup.New(s.Options)
+	if err == nil && slow != "" && plan.Transport == setup.Command {
+		plan.Steps = append(plan.Steps, slow)
+	}
+	return plan, err
 }
 
 // printPlan prints what belongs into the client's files, and says the rest to

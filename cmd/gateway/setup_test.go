@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,6 +68,41 @@ func TestInitWritesOnce(t *testing.T) {
 	third := commandLine(t, nil, "", append(args, "--timeout", "5s")...)
 	if third.code != 0 || !strings.Contains(third.stderr, "what it was is ") {
 		t.Errorf("%+v", third)
+	}
+}
+
+func TestInitHasAnAgentRunTheProgramThatStartsSooner(t *testing.T) {
+	itself, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	whole, small := filepath.Join(dir, "gateway"), filepath.Join(dir, "gateway-ask")
+	const step = "put gateway-ask beside "
+	initialise := func(client string) (settings, said string) {
+		cmd := exec.CommandContext(t.Context(), whole, "init", client)
+		cmd.Env = []string{runsProgram + "=1", "HOME=" + dir}
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v: %s", err, &stderr)
+		}
+		return stdout.String(), stderr.String()
+	}
+	if err := os.Link(itself, whole); err != nil {
+		t.Fatal(err)
+	}
+	if settings, said := initialise("codex"); !strings.Contains(settings, whole+" ask --client codex") || !strings.Contains(said, step+whole) {
+		t.Errorf("without it: %s\n%s", settings, said)
+	}
+	if settings, said := initialise("claude-code"); strings.Contains(settings, whole) || strings.Contains(said, step) {
+		t.Errorf("an agent that runs no program: %s\n%s", settings, said)
+	}
+	if err := os.Link(itself, small); err != nil {
+		t.Fatal(err)
+	}
+	if settings, said := initialise("codex"); !strings.Contains(settings, small+" ask --client codex") || strings.Contains(said, step) {
+		t.Errorf("with it: %s\n%s", settings, said)
 	}
 }
 
