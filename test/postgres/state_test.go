@@ -39,6 +39,7 @@ func open(t *testing.T, url string) *state.Postgres {
 }
 
 func TestADatabaseKeepsThePorts(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	statetest.Suite(t, func(t *testing.T) statetest.Store {
 		t.Helper()
@@ -47,6 +48,7 @@ func TestADatabaseKeepsThePorts(t *testing.T) {
 }
 
 func TestReplicasThatStartTogetherMakeTheTablesOnce(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	url := server.Database()
 	var all sync.WaitGroup
@@ -66,6 +68,7 @@ func TestReplicasThatStartTogetherMakeTheTablesOnce(t *testing.T) {
 }
 
 func TestTablesOfALaterVersionAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	url := server.Database()
 	if err := open(t, url).Tidy(t.Context()); err != nil {
@@ -79,6 +82,7 @@ func TestTablesOfALaterVersionAreLeftAlone(t *testing.T) {
 }
 
 func TestAPasswordIsNotInAnError(t *testing.T) {
+	t.Parallel()
 	_, err := state.NewPostgres("postgres://u:CANARY@127.0.0.1:1/x?sslmode=nonsense")
 	if err == nil || strings.Contains(err.Error(), "CANARY") {
 		t.Errorf("the error of a bad URL is %v", err)
@@ -90,6 +94,7 @@ func TestAPasswordIsNotInAnError(t *testing.T) {
 }
 
 func TestWhatWasAcknowledgedOutlastsTheServerAndOperationsGoOnWithItsReturn(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	p := open(t, server.Database())
 	if _, err := p.Create(t.Context(), statetest.Question("1"), time.Hour); err != nil {
@@ -117,6 +122,7 @@ func TestWhatWasAcknowledgedOutlastsTheServerAndOperationsGoOnWithItsReturn(t *t
 }
 
 func TestAWatcherHearsAgainAfterTheServerReturned(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	url := server.Database()
 	p := open(t, url)
@@ -152,6 +158,7 @@ func TestAWatcherHearsAgainAfterTheServerReturned(t *testing.T) {
 }
 
 func TestAnOperationOnAServerThatHangsEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	p := open(t, server.Database())
 	if err := p.Tidy(t.Context()); err != nil {
@@ -228,6 +235,7 @@ func silenced(t *testing.T, target, text string) (through string, told <-chan st
 }
 
 func TestAReplicaThatFallsSilentWhileItRecordsHoldsUpTheOthersForAMomentOnly(t *testing.T) {
+	t.Parallel()
 	server := Start(t)
 	target := server.Database()
 	other := open(t, target)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +32,7 @@ func decided(t *testing.T, answer <-chan process.Answer, within time.Duration) p
 }
 
 func TestACallAskedAtOneGatewayIsAnsweredAtAnother(t *testing.T) {
+	t.Parallel()
 	program, server := process.Build(t), postgres.Start(t)
 	variables := map[string]string{"CONFIG": hooks(t, 10*time.Minute), "DATABASE_URL": server.Database()}
 	one, other := process.Start(t, program, variables), process.Start(t, program, variables)
@@ -58,6 +58,7 @@ func TestACallAskedAtOneGatewayIsAnsweredAtAnother(t *testing.T) {
 }
 
 func TestTwoPeopleAtTwoGatewaysAndOneOfThemWins(t *testing.T) {
+	t.Parallel()
 	program, server := process.Build(t), postgres.Start(t)
 	variables := map[string]string{"CONFIG": hooks(t, 10*time.Minute), "DATABASE_URL": server.Database()}
 	gateways := []*process.Gateway{process.Start(t, program, variables), process.Start(t, program, variables)}
@@ -88,78 +89,8 @@ func TestTwoPeopleAtTwoGatewaysAndOneOfThemWins(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatStopsDeniesAndEverythingRecovers(t *testing.T) {
-	program, server := process.Build(t), postgres.Start(t)
-	const timeout = 20 * time.Second
-	variables := map[string]string{"CONFIG": hooks(t, timeout), "DATABASE_URL": server.Database()}
-	one, other := process.Start(t, program, variables), process.Start(t, program, variables)
-	kept := one.Ask(t.Context(), call)
-	id := other.Waiting(1)[0].ID
-	if got := other.Reply(id, `{"behavior":"deny","message":"kept"}`); got.Status != http.StatusOK {
-		t.Fatalf("%+v", got)
-	}
-	decided(t, kept, 30*time.Second)
-
-	for name, fault := range map[string]struct{ begin, end func() }{
-		"gone": {server.Stop, server.Run},
-		"hung": {func() { server.Signal(syscall.SIGSTOP) }, func() { server.Signal(syscall.SIGCONT) }},
-	} {
-		waits := one.Ask(t.Context(), call) // asked before
-		one.Waiting(1)
-		fault.begin()
-		began := time.Now()
-		got := decided(t, one.Ask(t.Context(), call), timeout)
-		if !strings.Contains(got.Body, "hook 'person' could not answer and denies on failure: the store of approvals cannot be reached") {
-			t.Errorf("%s: %+v", name, got)
-		}
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s: a denial took %v", name, took)
-		}
-		process.Eventually(t, "both say that they are degraded", func() bool {
-			for _, g := range []*process.Gateway{one, other} {
-				ready := process.Do(t.Context(), http.MethodGet, g.Admin+"/readyz", "")
-				if ready.Status != http.StatusOK || !strings.Contains(ready.Body, `"status":"degraded"`) {
-					return false
-				}
-			}
-			return true
-		})
-		// What needs nobody is decided as ever.
-		if got := decided(t, one.Ask(t.Context(), strings.Replace(call, `"shell"`, `"read"`, 1)), 5*time.Second); got.Body != `{"decision":"allow"}` {
-			t.Errorf("%s: what needs nobody: %+v", name, got)
-		}
-		got = decided(t, waits, timeout+5*time.Second-time.Since(began))
-		if !strings.Contains(got.Body, `"decision":"deny"`) {
-			t.Errorf("%s: what was asked before: %+v", name, got)
-		}
-		fault.end()
-		process.Eventually(t, "both are ready again", func() bool {
-			for _, g := range []*process.Gateway{one, other} {
-				if ready := process.Do(t.Context(), http.MethodGet, g.Admin+"/readyz", ""); !strings.Contains(ready.Body, `"status":"ready"`) {
-					return false
-				}
-			}
-			return true
-		})
-		process.Eventually(t, "what nobody answered is no longer pending", func() bool {
-			found, err := one.Approvals("pending")
-			return err == nil && len(found) == 0
-		})
-		answer := one.Ask(t.Context(), call)
-		if got := other.Reply(other.Waiting(1)[0].ID, `{"behavior":"allow"}`); got.Status != http.StatusOK {
-			t.Errorf("%s: afterwards: %+v", name, got)
-		}
-		if got := decided(t, answer, 30*time.Second); got.Body != `{"decision":"allow"}` {
-			t.Errorf("%s: afterwards: %+v", name, got)
-		}
-	}
-	found, err := one.Approvals("denied")
-	if err != nil || len(found) != 1 || found[0].ID != id {
-		t.Errorf("what was acknowledged before is %+v: %v", found, err)
-	}
-}
-
 func TestAGatewayThatIsKilledAllowsNothing(t *testing.T) {
+	t.Parallel()
 	program := process.Build(t)
 	server := postgres.Start(t)
 	for name, place := range map[string]map[string]string{
