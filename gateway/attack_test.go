@@ -4,7 +4,11 @@ import (
 	"bufio"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -213,5 +217,32 @@ func TestAttack_NamesOfToolsForgeNeitherLinesNorSeries(t *testing.T) {
 	}
 	if strings.Contains(text+r.log.String(), "alice-new") {
 		t.Error("a token is in a log")
+	}
+}
+
+func TestAttack_EveryTestThatTheThreatModelNamesIsThere(t *testing.T) {
+	text, err := os.ReadFile("../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	if err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, "_test.go") {
+			var source []byte
+			source, err = os.ReadFile(path)
+			tests.Write(source)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(text), -1)
+	if len(named) < 12 {
+		t.Errorf("docs/operating.md names %d tests", len(named))
+	}
+	for _, n := range named {
+		if !strings.Contains(tests.String(), "\nfunc "+n[1]+"(t *testing.T) {") {
+			t.Errorf("docs/operating.md names %s, which there is not", n[1])
+		}
 	}
 }
