@@ -1,10 +1,17 @@
 package shell
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
 
 // Words are words to look for in many texts.
 type Words struct {
 	starting [256][]string // by their first byte
+	// lower is each byte in lower case, 0 where a shell takes it away when it
+	// reads words.
+	lower [256]byte
 }
 
 // NewWords prepares words, which are in lower case and not empty.
@@ -14,6 +21,15 @@ func NewWords(words ...string) *Words {
 	for _, w := range append(words, "printf") {
 		ws.starting[w[0]] = append(ws.starting[w[0]], w)
 	}
+	for i := range ws.lower {
+		ws.lower[i] = byte(i)
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		ws.lower[c] = c - 'A' + 'a'
+	}
+	for _, c := range []byte("\"'\\") {
+		ws.lower[c] = 0
+	}
 	return ws
 }
 
@@ -22,13 +38,18 @@ func NewWords(words ...string) *Words {
 // may stand inside a word, and where there are expansions anything may be
 // spelled.
 func (ws *Words) MayBeIn(text string) bool {
-	if strings.ContainsAny(text, "${`") || hasCode(text) {
+	for _, expands := range []byte("${`") {
+		if strings.IndexByte(text, expands) >= 0 {
+			return true
+		}
+	}
+	if hasCode(text) {
 		return true
 	}
-	plain := strings.ToLower(unquoted(text))
-	for i := range len(plain) {
-		for _, w := range ws.starting[plain[i]] {
-			if strings.HasPrefix(plain[i:], w) {
+	plain := ws.lowered(text)
+	for i, first := range plain {
+		for _, w := range ws.starting[first] {
+			if len(plain)-i >= len(w) && string(plain[i:i+len(w)]) == w {
 				return true
 			}
 		}
@@ -52,20 +73,20 @@ func hasCode(text string) bool {
 	return false
 }
 
-// unquoted is text without what a shell takes away when it reads words.
-func unquoted(text string) string {
-	if !strings.ContainsAny(text, "\"'\\\x00") {
-		return text
-	}
-	text = strings.ReplaceAll(text, "\\\n", "")
-	var plain strings.Builder
-	plain.Grow(len(text))
+// lowered is text in lower case, without what a shell takes away when it reads
+// words.
+func (ws *Words) lowered(text string) []byte {
+	plain, ascii := make([]byte, 0, len(text)), true
 	for i := range len(text) {
-		switch text[i] {
-		case '"', '\'', '\\', 0:
-		default:
-			plain.WriteByte(text[i])
+		c := ws.lower[text[i]]
+		if c == 0 || c == '\n' && i > 0 && text[i-1] == '\\' {
+			continue
 		}
+		plain = append(plain, c)
+		ascii = ascii && c < utf8.RuneSelf
 	}
-	return plain.String()
+	if !ascii { // a letter of ASCII may come of what is none
+		return bytes.ToLower(plain)
+	}
+	return plain
 }
