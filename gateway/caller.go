@@ -94,20 +94,17 @@ func (c *callers) body(r *http.Request) (text []byte, refusal *problem) {
 	if p := checkContent(r); p != nil {
 		return nil, p
 	}
-	tooLarge := &problem{
-		status: http.StatusRequestEntityTooLarge, title: "Request too large", closeConnection: true,
-		detail: fmt.Sprintf("the body is over the limit of %d bytes (HOOKGATE_MAX_REQUEST_BYTES)", c.maxBytes),
-	}
 	if r.ContentLength > c.maxBytes {
-		return nil, tooLarge
+		return nil, c.tooLarge()
 	}
 	text, err := c.readAll(r)
-	if err != nil {
-		c.release(text)
+	if err == nil {
+		return text, nil
 	}
+	c.release(text)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, tooLarge
+		return nil, c.tooLarge()
 	case errors.Is(err, errNoRoom):
 		return nil, &problem{
 			status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, closeConnection: true,
@@ -118,10 +115,15 @@ func (c *callers) body(r *http.Request) (text []byte, refusal *problem) {
 			status: http.StatusRequestTimeout, title: "Request too slow", closeConnection: true,
 			detail: fmt.Sprintf("the body did not arrive within %v", c.patience),
 		}
-	case err != nil:
-		return nil, unread(err)
 	}
-	return text, nil
+	return nil, unread(err)
+}
+
+func (c *callers) tooLarge() *problem {
+	return &problem{
+		status: http.StatusRequestEntityTooLarge, title: "Request too large", closeConnection: true,
+		detail: fmt.Sprintf("the body is over the limit of %d bytes (HOOKGATE_MAX_REQUEST_BYTES)", c.maxBytes),
+	}
 }
 
 func unread(err error) *problem {

@@ -75,7 +75,7 @@ func newRecord(of *decision) *record {
 // appendAnswer appends one participant's part in a decision.
 func appendAnswer(line []byte, s *chain.Step) []byte {
 	line = append(line, `{"name":`...)
-	line = chain.AppendString(line, s.Participant.Name)
+	line = appendShown(line, s.Participant.Name)
 	line = appendText(line, "kind", s.Participant.Kind.String())
 	if f := s.Answer.Failure; f != nil {
 		line = appendText(line, "answer", "failure")
@@ -98,6 +98,9 @@ func appendText(line []byte, name, value string) []byte {
 // appendShown appends a JSON string in which whatever would act on a screen, or
 // end a line for some reader, is escaped.
 func appendShown(line []byte, text string) []byte {
+	if isPlain(text) {
+		return append(append(append(line, '"'), text...), '"')
+	}
 	acts := func(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }
 	if strings.IndexFunc(text, acts) < 0 {
 		return chain.AppendString(line, text)
@@ -114,6 +117,16 @@ func appendShown(line []byte, text string) []byte {
 		}
 	}
 	return append(line, '"')
+}
+
+// isPlain reports whether a JSON string and a screen show text as it is.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendMore is appendText for what is left out where it is empty.

@@ -202,4 +202,9 @@ func (g *Gateway) stillPermitted(r *http.Request) bool {
 
 // callerName is the name of who sends a request, empty where callers are not
 // told apart.
-func callerName(r *http.Request) string { return visitorOf(r).Name() }
+func callerName(r *http.Request) string {
+	if v, ok := r.Context().Value(visitorKey{}).(*visitor); ok {
+		return v.Name()
+	}
+	return ""
+}

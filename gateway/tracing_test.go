@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -89,11 +90,16 @@ func TestAHangUpIsCountedWhileItIsTraced(t *testing.T) {
 	close(release)
 }
 
-// BenchmarkDecide is a decision of an interceptor, with and without spans.
+// BenchmarkDecide is a decision of an interceptor, with and without spans, and
+// one of the default chain, each with its line in the decision log.
 func BenchmarkDecide(b *testing.B) {
-	for name, tracer := range map[string]Tracer{"off": nil, "on": &silent{}} {
+	calm := intercepting("calm", allowing)
+	for name, o := range map[string]Options{
+		"off": {Interceptors: calm}, "on": {Interceptors: calm, Tracer: &silent{}}, "default": {},
+	} {
 		b.Run(name, func(b *testing.B) {
-			g, err := New(Options{Interceptors: intercepting("calm", allowing), Tracer: tracer, ChainsDir: b.TempDir()})
+			o.DecisionLog = io.Discard
+			g, err := New(o)
 			if err != nil {
 				b.Fatal(err)
 			}

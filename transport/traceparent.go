@@ -21,20 +21,25 @@ func WithTraceparent(ctx context.Context, traceparent string) context.Context {
 // ValidTraceparent reports whether text is version-trace-parent-flags, of any
 // version that says no more than the first.
 func ValidTraceparent(text string) bool {
-	if len(text) != 55 {
+	if len(text) != 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return false
 	}
-	parts := strings.Split(text, "-")
-	if len(parts) != 4 || parts[0] == "ff" {
-		return false
-	}
-	for n, length := range []int{2, 32, 16, 2} {
-		if len(parts[n]) != length || strings.Trim(parts[n], "0123456789abcdef") != "" {
+	version, trace, parent, flags := text[:2], text[3:35], text[36:52], text[53:]
+	return version != "ff" && isHex(version) && isHex(flags) && isID(trace) && isID(parent)
+}
+
+func isHex(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false
 		}
 	}
-	return strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
+	return true
 }
+
+// isID reports whether text names a trace or a span; none is called by zeros
+// alone.
+func isID(text string) bool { return isHex(text) && strings.Trim(text, "0") != "" }
 
 // traceparent is what ctx carries, or nothing.
 func traceparent(ctx context.Context) string {

@@ -21,6 +21,8 @@ type lineBuffer struct {
 	dropped int
 	closed  bool
 
+	spare []byte // the lines of the last write, for the memory they take; run's alone
+
 	some   chan struct{} // holds one token while there are lines
 	hurry  chan struct{} // holds one token while lines should not wait for more
 	ending chan struct{} // closed by close
@@ -98,16 +100,17 @@ func (b *lineBuffer) run() {
 func (b *lineBuffer) write() {
 	b.mu.Lock()
 	lines, dropped := b.lines, b.dropped
-	b.lines, b.dropped = make([]byte, 0, cap(lines)), 0
-	if cap(lines) > 2*logBatch {
-		b.lines = nil
-	}
+	b.lines, b.dropped = b.spare, 0
 	b.mu.Unlock()
 	if dropped > 0 {
 		lines = fmt.Appendf(lines, "{\"level\":\"ERROR\",\"msg\":\"log lines were dropped: whoever reads them is too slow\",\"lines\":%d}\n", dropped)
 	}
 	if len(lines) > 0 {
 		_, _ = b.out.Write(lines) // there is nobody to tell that nobody can be told
+	}
+	b.spare = nil
+	if cap(lines) <= 2*logBatch { // what a stall made grow is not kept
+		b.spare = lines[:0]
 	}
 }
 
