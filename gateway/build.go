@@ -236,7 +236,7 @@ func (m *member) causes() []chain.Cause {
 func (b *builder) interceptors() []*member {
 	var members []*member
 	for i, in := range b.options.Interceptors {
-		way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: in})
+		way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: in, InlineUpTo: b.options.InterceptorInlineUpTo})
 		if err != nil {
 			b.mistakes = append(b.mistakes, fmt.Errorf("interceptors[%d]: %w", i, err))
 			continue

@@ -43,6 +43,19 @@ func TestADecisionIs200WithExactlyTheAnswerObject(t *testing.T) {
 	}
 }
 
+func TestAnInterceptorIsAskedInlineUpToTheLengthThatIsAsked(t *testing.T) {
+	bounded := false
+	r := start(t, Options{InterceptorInlineUpTo: len(preText), Interceptors: intercepting("i", func(ctx context.Context, _ *chain.Request) (chain.Outcome, error) {
+		_, bounded = ctx.Deadline()
+		return chain.Outcome{Decision: chain.Allow}, nil
+	})})
+	for envelope, want := range map[string]bool{preText: false, preText + " ": true} {
+		if decision, reason := r.decide("", envelope); decision != "allow" || bounded != want {
+			t.Errorf("%d bytes: %s %q, with a deadline of its own %v, want %v", len(envelope), decision, reason, bounded, want)
+		}
+	}
+}
+
 func TestG1_OnADecidingRouteEveryRefusalIsADeny(t *testing.T) {
 	r := start(t, Options{MaxRequestBytes: 1000, Interceptors: intercepting("i", allowing)})
 	at := func(size int) string {
@@ -420,4 +433,15 @@ func TestAFollowerThatReadsTooSlowlyIsToldWhatItMissed(t *testing.T) {
 	}
 	h.close()
 	h.leave(f)
+}
+
+func TestADurationInARecordIsExactToTheMicrosecond(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0", 24*time.Microsecond + 999: "0.024", 100 * time.Microsecond: "0.1", time.Millisecond: "1",
+		1500 * time.Microsecond: "1.5", 2*time.Second + time.Microsecond: "2000.001",
+	} {
+		if got := string(appendMilliseconds(nil, d)); got != `,"duration_ms":`+want {
+			t.Errorf("%v is %s, want %s", d, got, want)
+		}
+	}
 }

@@ -124,7 +124,7 @@ func TestAnAddressWithoutAPortIsNamed(t *testing.T) {
 }
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {
-	_, err := New(Options{MaxRequestBytes: -1, MaxInFlight: -1, MaxTurns: -1, BodyTimeout: -1, DrainTimeout: -1, ReloadInterval: -1, InterceptorTimeout: -1})
+	_, err := New(Options{MaxRequestBytes: -1, MaxInFlight: -1, MaxTurns: -1, BodyTimeout: -1, DrainTimeout: -1, ReloadInterval: -1, InterceptorTimeout: -1, InterceptorInlineUpTo: -1})
 	if err == nil {
 		t.Fatal("New took them")
 	}
@@ -134,7 +134,8 @@ MaxTurns is negative: give a positive value
 BodyTimeout is negative: give a positive value
 DrainTimeout is negative: give a positive value
 ReloadInterval is negative: give a positive value
-InterceptorTimeout is negative: give a positive value`
+InterceptorTimeout is negative: give a positive value
+InterceptorInlineUpTo is negative: give a positive value`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}

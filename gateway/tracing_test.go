@@ -90,12 +90,14 @@ func TestAHangUpIsCountedWhileItIsTraced(t *testing.T) {
 	close(release)
 }
 
-// BenchmarkDecide is a decision of an interceptor, with and without spans, and
-// one of the default chain, each with its line in the decision log.
+// BenchmarkDecide is a decision of an interceptor, of one with spans, of one that
+// is asked inline, and of the default chain, each with its line in the decision
+// log.
 func BenchmarkDecide(b *testing.B) {
 	calm := intercepting("calm", allowing)
 	for name, o := range map[string]Options{
-		"off": {Interceptors: calm}, "on": {Interceptors: calm, Tracer: &silent{}}, "default": {},
+		"apart": {Interceptors: calm}, "traced": {Interceptors: calm, Tracer: &silent{}},
+		"inline": {Interceptors: calm, InterceptorInlineUpTo: 8 << 10}, "default": {},
 	} {
 		b.Run(name, func(b *testing.B) {
 			o.DecisionLog = io.Discard

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/hookgate/hookgate/gateway"
+	"github.com/hookgate/hookgate/gateway/logbuffer"
 )
 
 // serve runs the gateway until ctx ends.
@@ -25,8 +26,8 @@ func (p *program) serve(ctx context.Context, args []string) int {
 		p.complain("gateway: %v\n", err)
 		return exitFailed
 	}
-	lines := newLineBuffer(p.stderr)
-	defer lines.close()
+	lines := logbuffer.New(p.stderr)
+	defer lines.Close()
 	log := newLogger(s, lines)
 	slog.SetDefault(log) // net/http says some things to the default alone
 	for _, said := range p.strangers() {
@@ -89,7 +90,7 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 	}
 }
 
-func newLogger(s settings, lines *lineBuffer) *slog.Logger {
+func newLogger(s settings, lines *logbuffer.Buffer) *slog.Logger {
 	o := &slog.HandlerOptions{Level: s.LogLevel}
 	if s.LogFormat == "text" {
 		return slog.New(urgent{slog.NewTextHandler(lines, o), lines})

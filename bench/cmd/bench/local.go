@@ -23,18 +23,31 @@ func (b *bench) inProcess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := b.Gateway(ctx, "")
+	same, err := b.Embedded(ctx)
+	if err != nil {
+		return err
+	}
+	guards, err := b.Gateway(ctx, "")
+	if err != nil {
+		return err
+	}
+	bare, err := b.Hook(ctx)
 	if err != nil {
 		return err
 	}
 	all, err := b.compare(ctx, pace{conns: 16},
 		target{name: "OPA server", server: e, body: `{"input":` + lab.Envelope + `}`, want: `"result":"allow"`},
-		target{name: "gateway, built-in chain", server: g})
+		target{name: "gateway, the same policy in process", server: same},
+		target{name: "gateway, its three default guards", server: guards},
+		target{name: "net/http that reads and allows", server: bare, url: bare.URL + "/allow"})
 	if err != nil {
 		return err
 	}
-	b.promise(atLeast(2.75, "in-process guards at c16: rate of an OPA server", all[1].ratio(all[0], rate)))
-	b.promise(atMost(0.3, "×", "in-process guards at c16: CPU of an OPA server", all[1].ratio(all[0], cpu)))
+	b.promise(atLeast(2.75, "the same policy in process at c16: rate of an OPA server", all[1].ratio(all[0], rate)))
+	b.promise(atMost(0.3, "×", "the same policy in process at c16: CPU of an OPA server", all[1].ratio(all[0], cpu)))
+	b.promise(atLeast(2.75, "the default guards at c16: rate of an OPA server", all[2].ratio(all[0], rate)))
+	b.promise(atMost(0.3, "×", "the default guards at c16: CPU of an OPA server", all[2].ratio(all[0], cpu)))
+	fmt.Printf("   CPU of net/http that reads and allows, of an OPA server: %.3g ×\n", median(all[3].ratio(all[0], cpu)))
 	return nil
 }
 

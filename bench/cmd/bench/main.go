@@ -32,6 +32,7 @@ func start() int {
 	flag.StringVar(&s.programs.Peer, "peer", "", "binary of cmd/peer")
 	flag.StringVar(&s.programs.Ask, "ask", "", "binary of gateway-ask, for the scenario ask")
 	flag.StringVar(&s.programs.Post, "post", "", "binary of cmd/post, for the scenario ask")
+	flag.StringVar(&s.programs.Policy, "policy", "", "binary of examples/policy, for the scenario in-process")
 	flag.StringVar(&s.programs.Say, "say", "", "binary of cmd/say")
 	flag.StringVar(&s.programs.Python, "python", "python3", "Python, for the hook in bench/say.py")
 	flag.StringVar(&s.programs.OPA, "opa", "", "OPA's binary, for the scenario in-process")
@@ -77,7 +78,7 @@ func scenarios() []scenario {
 		{"remote", "one remote hook", (*bench).remote},
 		{"bodies", "large calls", (*bench).bodies},
 		{"guards", "five guards of 5 ms", (*bench).guards},
-		{"in-process", "in-process guards against a policy engine", (*bench).inProcess},
+		{"in-process", "a policy in process against a policy engine", (*bench).inProcess},
 		{"workers", "programs: one for each call, or kept alive", (*bench).workers},
 		{"breaker", "a dead hook", (*bench).breaker},
 		{"bulkhead", "a hanging neighbour", (*bench).bulkhead},

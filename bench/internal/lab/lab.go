@@ -36,7 +36,7 @@ func EnvelopeOf(size int) string {
 
 // Programs are the binaries that a lab starts.
 type Programs struct {
-	Gateway, Ask, Post, Peer, Say, Python, OPA string
+	Gateway, Policy, Ask, Post, Peer, Say, Python, OPA string
 }
 
 // Lab starts programs and ends them.
@@ -136,6 +136,25 @@ func (l *Lab) Launch(ctx context.Context, env ...string) (*Server, error) {
 		return nil, err
 	}
 	return &Server{Process: p, URL: "http://" + addrs[0] + "/v1/decide", Admin: "http://" + addrs[1]}, nil
+}
+
+// Embedded starts the gateway of examples/policy, with its policy alone, and
+// waits until it is ready.
+func (l *Lab) Embedded(ctx context.Context) (*Server, error) {
+	addrs, err := free(ctx, 2)
+	if err != nil {
+		return nil, err
+	}
+	file, err := l.File("none.yaml", "schema: 1\nhooks: []\n")
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.start(ctx, "policy", nil, l.Policy, "-addr", addrs[0], "-admin", addrs[1], "-config", file)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Process: p, URL: "http://" + addrs[0] + "/v1/decide", Admin: "http://" + addrs[1]}
+	return s, s.await(ctx, s.Admin+"/readyz", http.MethodGet, "")
 }
 
 // Engine starts an OPA server with a policy.
