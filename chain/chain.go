@@ -370,11 +370,7 @@ func (f *fold) conclude() {
 	case f.closed:
 	case !f.covered:
 		v.Cause = Uncovered
-		v.Outcome.Decision = Deny
-		v.Outcome.Reason = fmt.Sprintf("denied: no participant of chain '%s' applies to tool '%s' at %s", f.chain.name, f.req.toolName, f.req.event)
-		if f.chain.onUncovered == AllowUncovered {
-			v.Outcome = Outcome{Decision: Allow}
-		}
+		v.Outcome = f.uncovered()
 	case f.rewritten == Modify:
 		v.Outcome = Outcome{Decision: Modify, Input: f.req.Input(), Reason: f.said()}
 	case f.rewritten == Replace:
@@ -382,6 +378,17 @@ func (f *fold) conclude() {
 		v.Outcome = Outcome{Decision: Replace, Output: f.req.Output(), IsError: &isError, Reason: f.said()}
 	default:
 		v.Outcome = Outcome{Decision: Allow, Reason: f.said()}
+	}
+}
+
+// uncovered is the outcome where no participant applies.
+func (f *fold) uncovered() Outcome {
+	if f.chain.onUncovered == AllowUncovered {
+		return Outcome{Decision: Allow}
+	}
+	return Outcome{
+		Decision: Deny,
+		Reason:   fmt.Sprintf("denied: no participant of chain '%s' applies to tool '%s' at %s", f.chain.name, f.req.toolName, f.req.event),
 	}
 }
 

@@ -106,7 +106,9 @@ func identify(r *http.Request) (id, trace string) {
 	}
 	id = u.String()
 	if trace = r.Header.Get("Traceparent"); !transport.ValidTraceparent(trace) {
-		trace = "00-" + hex.EncodeToString(u[:]) + "-" + hex.EncodeToString(u[8:]) + "-00"
+		made := append(hex.AppendEncode([]byte("00-"), u[:]), '-')
+		made = append(hex.AppendEncode(made, u[8:]), "-00"...)
+		trace = string(made)
 	}
 	return id, trace
 }

@@ -137,8 +137,15 @@ func appendMore(line []byte, name, value string) []byte {
 	return appendText(line, name, value)
 }
 
+// appendMilliseconds appends a duration in milliseconds, to the microsecond.
 func appendMilliseconds(line []byte, d time.Duration) []byte {
-	return strconv.AppendFloat(append(line, `,"duration_ms":`...), float64(d.Microseconds())/1000, 'f', -1, 64)
+	micros := d.Microseconds()
+	line = strconv.AppendInt(append(line, `,"duration_ms":`...), micros/1000, 10)
+	if rest := micros % 1000; rest > 0 {
+		digits := strconv.FormatInt(1000+rest, 10)
+		line = append(append(line, '.'), strings.TrimRight(digits[1:], "0")...)
+	}
+	return line
 }
 
 // history keeps the latest decisions and passes new ones on to who follows
