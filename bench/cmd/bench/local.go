@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -84,6 +85,10 @@ func (b *bench) workers(ctx context.Context) error {
 
 // start measures a gateway that has nothing to do, and how soon one decides.
 func (b *bench) start(ctx context.Context) error {
+	file, err := os.Stat(b.programs.Gateway)
+	if err != nil {
+		return err
+	}
 	chains, err := b.manyChains()
 	if err != nil {
 		return err
@@ -115,6 +120,7 @@ func (b *bench) start(ctx context.Context) error {
 			}
 		}
 	}
+	b.promise(atMost(25, "MB", "size of the program", []float64{float64(file.Size()) / 1e6}))
 	b.promise(atMost(20, "MB", "memory of an idle gateway", memory))
 	b.promise(atMost(50, "ms", "from the start to the first decision", plain))
 	b.promise(atMost(200, "ms", "the same with 100 chains of 10 hooks", loaded))
