@@ -24,6 +24,8 @@ type decision struct {
 	chain, caller string
 	request       *chain.Request
 	verdict       *chain.Verdict
+	// withheld says that it is told in place of what had been decided.
+	withheld bool
 }
 
 // keep has a decision recorded, logged and remembered. Where its record has to
@@ -56,10 +58,17 @@ func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
 		g.trail.Keep(entry)
 		return r
 	}
-	err := g.trail.KeepSafely(ctx, entry)
-	if err == nil {
-		return r
-	}
+	_ = g.trail.KeepSafely(ctx, entry, func(why error) audit.Record {
+		r = g.withhold(ctx, d, why)
+		return audit.Record{Time: d.at, Body: g.auditBody(ctx, d, r)}
+	})
+	return r
+}
+
+// withhold puts a deny in place of what was decided, whose record is not safe,
+// and returns the record of that.
+func (g *Gateway) withhold(ctx context.Context, d *decision, why error) *record {
+	d.withheld = true
 	d.verdict.Outcome = chain.Outcome{
 		Decision: chain.Deny,
 		Reason:   "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)",
@@ -67,16 +76,12 @@ func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
 	if ctx.Err() != nil { // nothing is withheld from anybody
 		d.verdict.Abandoned = true
 		d.verdict.Outcome.Reason = "the caller stopped waiting before the record of what was decided was safe"
-	} else {
-		g.metrics.Audit().Withheld()
-		g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld, since its record is not safe",
-			slog.String("decision_id", d.id), slog.Any("error", err))
+		return newRecord(d)
 	}
-	// The first record may turn up all the same, so that another has to say what
-	// the caller was told.
-	r = newRecord(d)
-	g.trail.Keep(audit.Record{Time: d.at, Body: g.auditBody(ctx, d, r)})
-	return r
+	g.metrics.Audit().Withheld()
+	g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld, since its record is not safe",
+		slog.String("decision_id", d.id), slog.Any("error", why))
+	return newRecord(d)
 }
 
 // largestContent is how much of an input or an output goes into a record, in

@@ -55,6 +55,9 @@ func newRecord(of *decision) *record {
 	line = appendText(line, "decision", d.decision)
 	line = appendMore(line, "reason", v.Outcome.Reason)
 	line = appendText(line, "cause", d.cause)
+	if of.withheld {
+		line = append(line, `,"withheld":true`...)
+	}
 	if v.Abandoned {
 		line = append(line, `,"abandoned":true`...)
 	}

@@ -28,6 +28,7 @@ func (p *program) audit(ctx context.Context, args []string) int {
 	for _, name := range []string{"id", "caller", "chain", "event", "agent_id", "tool_name", "decision", "cause"} {
 		want[name] = flags.String(strings.ReplaceAll(name, "_", "-"), "", "only records with this "+name)
 	}
+	all := flags.Bool("all", false, "also records of what had been decided and was withheld, which another record corrects")
 	since := flags.String("since", "", "only records from this time on, like 2027-01-31T00:00:00Z, or 1h ago")
 	until := flags.String("until", "", "only records before this time")
 	if err := flags.Parse(args); err != nil {
@@ -57,6 +58,7 @@ func (p *program) audit(ctx context.Context, args []string) int {
 		p.complain("gateway audit: %v\n", err)
 		return exitUsage
 	}
+	filter.all = *all
 	noted, err := parseHead(*head)
 	if err != nil {
 		p.complain("gateway audit: %v\n", err)
@@ -91,37 +93,69 @@ func (p *program) readAuditDatabase(ctx context.Context, url string, filter reco
 		return exitFailed
 	}
 	defer func() { _ = kept.Close() }() // it was only read from
+	if !filter.all {
+		err = readAll(ctx, kept, func(body []byte) error { filter.note(body); return nil })
+	}
+	if err == nil {
+		err = readAll(ctx, kept, func(body []byte) error { return p.print(body, &filter) })
+	}
+	switch {
+	case errors.Is(err, errStdout):
+		return exitFailed
+	case err != nil:
+		p.complain("gateway audit: %v\n", err)
+		return exitFailed
+	}
+	p.saySkipped(&filter)
+	return exitOK
+}
+
+// readAll gives every record of a database to see.
+func readAll(ctx context.Context, kept *state.AuditReader, see func(body []byte) error) error {
 	for after := uint64(0); ; {
 		records, err := kept.Read(ctx, after, 500)
-		if err != nil {
-			p.complain("gateway audit: %v\n", err)
-			return exitFailed
-		}
-		if len(records) == 0 {
-			return exitOK
+		if err != nil || len(records) == 0 {
+			return err
 		}
 		for _, r := range records {
-			if after = r.Offset; filter.takes(r.Body) && !p.say("%s\n", bytes.TrimSpace(r.Body)) {
-				return exitFailed
+			after = r.Offset
+			if err := see(r.Body); err != nil {
+				return err
 			}
 		}
 	}
 }
 
+// print prints a record that is asked for.
+func (p *program) print(body []byte, filter *recordFilter) error {
+	if filter.takes(body) && !p.say("%s\n", bytes.TrimSpace(body)) {
+		return errStdout
+	}
+	return nil
+}
+
+// saySkipped says how many records were left out that would have been printed.
+func (p *program) saySkipped(filter *recordFilter) {
+	if filter.skipped > 0 {
+		p.complain("gateway audit: %d records are left out, since what they say was decided was withheld, as a later record of each says: --all prints them too\n", filter.skipped)
+	}
+}
+
 func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted head) int {
 	met := noted.n == 0
+	if !quiet && !filter.all {
+		_, _ = audit.Read(file, func(l audit.Line) error { filter.note(l.Body); return nil }) // what is wrong with it is said below
+	}
 	last, err := audit.Read(file, func(l audit.Line) error {
 		if l.N == noted.n+1 && noted.n > 0 && fmt.Sprintf("%x", l.Prev) == noted.sha256 {
 			met = true
 		}
-		if quiet || !filter.takes(l.Body) {
+		if quiet {
 			return nil
 		}
-		if !p.say("%s\n", bytes.TrimSpace(l.Body)) {
-			return errStdout
-		}
-		return nil
+		return p.print(l.Body, &filter)
 	})
+	p.saySkipped(&filter)
 	switch {
 	case errors.Is(err, errStdout):
 		return exitFailed
@@ -169,10 +203,28 @@ func parseHead(text string) (head, error) {
 type recordFilter struct {
 	want         map[string]string
 	since, until time.Time
+	// all takes what was withheld as well.
+	all bool
+	// withheld are the ids of decisions that were withheld, and skipped is how many
+	// records were left out for that.
+	withheld map[string]bool
+	skipped  int
+}
+
+// note remembers a decision that was withheld: what an earlier record says of it
+// was told to nobody.
+func (f *recordFilter) note(body []byte) {
+	var r struct {
+		ID       string `json:"id"`
+		Withheld bool   `json:"withheld"`
+	}
+	if bytes.Contains(body, []byte(`"withheld":true`)) && json.Unmarshal(body, &r) == nil && r.Withheld {
+		f.withheld[r.ID] = true
+	}
 }
 
 func newRecordFilter(want map[string]*string, since, until string, now time.Time) (recordFilter, error) {
-	f := recordFilter{want: map[string]string{}}
+	f := recordFilter{want: map[string]string{}, withheld: map[string]bool{}}
 	for name, value := range want {
 		if *value != "" {
 			f.want[name] = *value
@@ -211,7 +263,7 @@ func moment(name, text string, now time.Time) (time.Time, error) {
 
 // takes reports whether a record is asked for. One that cannot be read is, lest
 // it be overlooked.
-func (f recordFilter) takes(body []byte) bool {
+func (f *recordFilter) takes(body []byte) bool {
 	var r map[string]any
 	if json.Unmarshal(body, &r) != nil {
 		return true
@@ -223,8 +275,12 @@ func (f recordFilter) takes(body []byte) bool {
 	}
 	text, _ := r["time"].(string)
 	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return true
+	if err == nil && (!f.since.IsZero() && at.Before(f.since) || !f.until.IsZero() && !at.Before(f.until)) {
+		return false
 	}
-	return (f.since.IsZero() || !at.Before(f.since)) && (f.until.IsZero() || at.Before(f.until))
+	if id, _ := r["id"].(string); !f.all && f.withheld[id] && r["withheld"] != true {
+		f.skipped++
+		return false
+	}
+	return true
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hookgate/hookgate/gateway/audit"
 )
 
 func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
@@ -69,6 +72,33 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
 	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "records 1 to 1 before it are chained") {
 		t.Errorf("a record was changed: %+v", got)
+	}
+}
+
+func TestWhatWasDecidedAndWithheldIsNotShownAsTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	f, err := audit.OpenFile(audit.FileOptions{Path: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []audit.Record
+	for _, body := range []string{
+		`{"id":"1","decision":"allow","tool_name":"\"withheld\":true"}`, `{"id":"2","decision":"allow"}`,
+		`{"id":"2","decision":"deny","withheld":true}`, `{"id":"3","decision":"deny","withheld":true}`,
+	} {
+		records = append(records, audit.Record{Body: []byte(body)})
+	}
+	if err := errors.Join(f.Write(t.Context(), records, true), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]struct {
+		records int
+		skipped bool
+	}{"": {3, true}, "--decision allow": {1, true}, "--decision deny": {2, false}, "--id 2": {1, true}, "--all": {4, false}, "--all --decision allow": {2, false}, "--verify": {0, false}} {
+		got := commandLine(t, nil, "", append([]string{"audit", "--file", file}, strings.Fields(args)...)...)
+		if got.code != 0 || strings.Count(got.stdout, "\n") != want.records || strings.Contains(got.stderr, "1 records are left out") != want.skipped {
+			t.Errorf("%q: %+v, want %+v", args, got, want)
+		}
 	}
 }
 

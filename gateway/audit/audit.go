@@ -8,12 +8,15 @@
 //   - L3 A trail never holds more than its bounds, and what did not fit, or could
 //     not be kept, is counted.
 //   - L4 Records that are waited for are made safe together: one sync is of
-//     everything that came while the one before was under way.
+//     everything that came while the one before was under way, and of what is
+//     just about to come.
 //   - L5 Whoever waits for a record is told within the patience of the trail
 //     whether it is safe, and not being told is no.
 //   - L6 A file carries on where it ended. Each of its lines has the hash of the
 //     line before, over rotations and restarts, so that one that is changed,
 //     removed or put in shows.
+//   - L7 A record that was not told as it stands is corrected: another comes behind
+//     it, which is tried until it is kept or the trail is closed.
 package audit
 
 import (

@@ -21,7 +21,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerFile); path != "" {
+		os.Exit(writeUntilKilled(path))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // counter counts what became of records.
 type counter struct {
@@ -66,6 +71,11 @@ func record(i int) Record {
 	return Record{Time: time.Unix(int64(i), 0), Body: fmt.Appendf(nil, `{"i":%d}`, i)}
 }
 
+// corrected is the record in place of one that was not kept.
+func corrected(error) Record {
+	return Record{Time: time.Unix(0, 0), Body: []byte(`{"corrected":true}`)}
+}
+
 func TestL4_RecordsThatAreWaitedForShareASync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{}
@@ -81,7 +91,7 @@ func TestL4_RecordsThatAreWaitedForShareASync(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 64 {
 			all.Go(func() {
-				if err := tr.KeepSafely(t.Context(), record(i)); err != nil {
+				if err := tr.KeepSafely(t.Context(), record(i), corrected); err != nil {
 					t.Error(err)
 				}
 			})
@@ -151,24 +161,24 @@ func TestL5_NotBeingToldInTimeIsNo(t *testing.T) {
 		tr := trail(c, Output{Name: "disk", Durable: true, Sink: &fake{does: func(context.Context, []Record, bool) error { <-release; return nil }}},
 			Output{Name: "stream", Sink: &fake{does: func(context.Context, []Record, bool) error { return errors.New("gone") }}})
 		began := time.Now()
-		err := tr.KeepSafely(t.Context(), record(1))
+		err := tr.KeepSafely(t.Context(), record(1), corrected)
 		if err == nil || time.Since(began) != 5*time.Second || !strings.Contains(err.Error(), "did not say in time") {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := tr.KeepSafely(gone, record(1)); !errors.Is(err, context.Canceled) {
+		if err := tr.KeepSafely(gone, record(1), corrected); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller that is gone: %v", err)
 		}
 		close(release)
-		if err := tr.KeepSafely(t.Context(), record(1)); err != nil {
+		if err := tr.KeepSafely(t.Context(), record(1), corrected); err != nil {
 			t.Errorf("a stream that fails counts although it makes nothing safe: %v", err)
 		}
 		if err := tr.Close(); err != nil {
 			t.Error(err)
 		}
-		c.want(t, 3, 0, 3)
-		if err := tr.KeepSafely(t.Context(), record(1)); err == nil {
+		c.want(t, 5, 0, 5) // with the two that correct
+		if err := tr.KeepSafely(t.Context(), record(1), corrected); err == nil {
 			t.Error("a closed trail keeps records")
 		}
 	})
@@ -177,12 +187,12 @@ func TestL5_NotBeingToldInTimeIsNo(t *testing.T) {
 func TestL5_AFailureAndNowhereToKeepAreNo(t *testing.T) {
 	c := &counter{}
 	tr := trail(c, Output{Name: "disk", Durable: true, Sink: &fake{does: func(context.Context, []Record, bool) error { return errors.New("disk full") }}})
-	if err := tr.KeepSafely(t.Context(), record(1)); err == nil || err.Error() != "audit disk: disk full" || !tr.Durable() || tr.Empty() {
+	if err := tr.KeepSafely(t.Context(), record(1), corrected); err == nil || err.Error() != "audit disk: disk full" || !tr.Durable() || tr.Empty() {
 		t.Errorf("error %v", err)
 	}
 	c.want(t, 0, 0, 1)
 	empty := trail(c)
-	if err := empty.KeepSafely(t.Context(), record(1)); err == nil || empty.Durable() || !empty.Empty() {
+	if err := empty.KeepSafely(t.Context(), record(1), corrected); err == nil || empty.Durable() || !empty.Empty() {
 		t.Errorf("error %v", err)
 	}
 	if err := errors.Join(tr.Close(), empty.Close()); err != nil {
