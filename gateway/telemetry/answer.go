@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"mime"
 	"net/http"
 
@@ -17,7 +18,7 @@ func statusMessage(h http.Header, answer []byte) string {
 		return ""
 	}
 	_, said := member(answer, message)
-	return string(said)
+	return last(said)
 }
 
 // partialSuccess reads that of an Export…ServiceResponse: how much of a batch a
@@ -27,10 +28,18 @@ func partialSuccess(h http.Header, answer []byte) (lost uint64, said string) {
 	if !isProtobuf(h) {
 		return 0, ""
 	}
-	_, partial := member(answer, partialSuccess)
+	_, parts := member(answer, partialSuccess)
+	partial := bytes.Join(parts, nil) // which is how protobuf has a message that comes in parts
 	lost, _ = member(partial, count)
 	_, text := member(partial, message)
-	return lost, string(text)
+	return lost, last(text)
+}
+
+func last(texts [][]byte) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return string(texts[len(texts)-1])
 }
 
 func isProtobuf(h http.Header) bool {
@@ -38,9 +47,9 @@ func isProtobuf(h http.Header) bool {
 	return err == nil && kind == contentType
 }
 
-// member is the last value of a field, a number or bytes; nothing where it is
-// not there or the message is none.
-func member(message []byte, field protowire.Number) (number uint64, text []byte) {
+// member is the values of a field: the last number, and every text. A message
+// that is none has nothing.
+func member(message []byte, field protowire.Number) (number uint64, texts [][]byte) {
 	for len(message) > 0 {
 		n, kind, size := protowire.ConsumeField(message)
 		if size < 0 {
@@ -52,9 +61,10 @@ func member(message []byte, field protowire.Number) (number uint64, text []byte)
 		case kind == protowire.VarintType:
 			number, _ = protowire.ConsumeVarint(value)
 		case kind == protowire.BytesType:
-			text, _ = protowire.ConsumeBytes(value)
+			text, _ := protowire.ConsumeBytes(value)
+			texts = append(texts, text)
 		}
 		message = message[size:]
 	}
-	return number, text
+	return number, texts
 }
