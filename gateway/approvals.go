@@ -42,6 +42,8 @@ type approvalEntry struct {
 	Message      string          `json:"message,omitempty"`
 	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
 	Used         bool            `json:"used"`
+	// Waiting is whether its caller waits for the answer, as far as is known.
+	Waiting bool `json:"waiting"`
 }
 
 // newApprovalEntry is an approval as it is shown, or why the call that is kept
@@ -57,6 +59,7 @@ func newApprovalEntry(a *approval.Approval) (approvalEntry, error) {
 		ToolName: call.ToolName(), Input: call.Input(), Output: call.Output(), Digest: a.Digest,
 		CreatedAt: a.CreatedAt, ExpiresAt: a.ExpiresAt,
 		SettledBy: a.By, Message: a.Message, UpdatedInput: a.UpdatedInput, Used: a.Used,
+		Waiting: a.State == approval.Pending && !a.Deserted,
 	}
 	if call.Event() == chain.PostToolUse {
 		isError := call.IsError()
@@ -156,13 +159,16 @@ func (g *Gateway) serveApprovals(w http.ResponseWriter, r *http.Request) {
 // seenApprovals are the approvals of chains that the sender of the request
 // reaches.
 func (g *Gateway) seenApprovals(r *http.Request, f approval.Filter) ([]approval.Approval, error) {
-	limit := f.Limit
+	found, err := g.desk.List(r.Context(), g.seen(r, f))
+	return slices.DeleteFunc(found, func(a approval.Approval) bool { return !g.sees(r, a.Chain) }), err
+}
+
+// seen narrows a list to the chains that the sender of the request reaches.
+func (g *Gateway) seen(r *http.Request, f approval.Filter) approval.Filter {
 	if g.options.CallersFile != "" {
-		f.Limit = maxListedApprovals // the store does not know who sees what
+		f.Chains = visitorOf(r).Chains()
 	}
-	found, err := g.desk.List(r.Context(), f)
-	found = slices.DeleteFunc(found, func(a approval.Approval) bool { return !g.sees(r, a.Chain) })
-	return found[:min(limit, len(found))], err
+	return f
 }
 
 func approvalsUnreachable(err error) *problem {
@@ -203,7 +209,13 @@ func (g *Gateway) followApprovals(w http.ResponseWriter, r *http.Request, f appr
 		}
 		return stream.send(": alive\n\n")
 	}
-	_ = g.desk.Follow(r.Context(), f, heartbeat, changed, alive) // a reader that is gone cannot be told
+	_ = g.desk.Follow(r.Context(), approval.Following{ // a reader that is gone cannot be told
+		Filter: func() approval.Filter {
+			g.stillPermitted(r) // which it is asked again before anything is told
+			return g.seen(r, f)
+		},
+		Changed: changed, Idle: alive, Every: heartbeat,
+	})
 }
 
 // errNotPermitted ends a stream.
@@ -268,7 +280,7 @@ func refusedAnswer(err error) *problem {
 	case errors.Is(err, approval.ErrUnknown):
 		return &problem{status: http.StatusNotFound, title: "Unknown approval", detail: "there is no approval of that id: those that were settled are forgotten after a day"}
 	case isSettled:
-		return &problem{status: http.StatusConflict, title: "Already settled", detail: fmt.Sprintf("approval %s needs no answer any more: %s", settled.Approval.ID, settled.Error())}
+		return &problem{status: http.StatusConflict, title: "No answer needed", detail: fmt.Sprintf("approval %s needs no answer any more: %s", settled.Approval.ID, settled.Error())}
 	case isUnusable:
 		return unusableAnswer(err)
 	}

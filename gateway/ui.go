@@ -166,6 +166,9 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view 
 		w.Header().Set("Retry-After", "5")
 	}
 	for i := range pending {
+		if pending[i].Deserted {
+			continue // it takes no answer
+		}
 		c, err := newCard(&pending[i], unsent)
 		if err != nil {
 			panic(err) // what is kept was read before it was

@@ -149,6 +149,7 @@ type shownApproval struct {
 	SettledBy    string          `json:"settled_by"`
 	Message      string          `json:"message"`
 	UpdatedInput json.RawMessage `json:"updated_input"`
+	Waiting      *bool           `json:"waiting"` // which earlier versions do not say
 }
 
 // list prints the approvals of a state.
@@ -210,6 +211,8 @@ func (a *shownApproval) print(to io.Writer, now time.Time) {
 // standing says where the approval stands.
 func (a *shownApproval) standing(now time.Time) string {
 	switch {
+	case a.State == approval.Pending.String() && a.Waiting != nil && !*a.Waiting:
+		return "nobody waits for it any more: the gateway that asked is not heard of"
 	case a.State == approval.Pending.String():
 		return "waits, for " + max(a.ExpiresAt.Sub(now), 0).Round(time.Second).String() + " more"
 	case a.SettledBy == "":

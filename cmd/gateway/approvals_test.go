@@ -53,6 +53,18 @@ func TestApprovalsAreListedAndNothingInThemActsOnTheTerminal(t *testing.T) {
 	}
 }
 
+func TestWhatNobodyWaitsForIsListedAsSuch(t *testing.T) {
+	for waiting, want := range map[string]string{
+		"false": "0198-1  nobody waits for it any more: the gateway that asked is not heard of\n",
+		"true":  "0198-1  waits, for ",
+	} {
+		base, _ := answering(t, 200, `{"approvals":[`+strings.Replace(waitingCall, `"used":false`, `"used":false,"waiting":`+waiting, 1)+`]}`)
+		if got := commandLine(t, nil, "", "approvals", "--url", base); got.code != 0 || !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("waiting %s: code %d: %s", waiting, got.code, got.stdout)
+		}
+	}
+}
+
 func TestAnEmptyListSaysSo(t *testing.T) {
 	base, _ := answering(t, 200, `{"approvals":[]}`)
 	for state, want := range map[string]string{"pending": "nothing is pending\n", "any": "there are none\n"} {

@@ -56,6 +56,14 @@ func (c *Caller) Reaches(name string) bool {
 	return c != nil && slices.ContainsFunc(c.rule.Chains, func(pattern string) bool { return chain.MatchTool(pattern, name) })
 }
 
+// Chains are the patterns of the chains that the caller reaches, never nil.
+func (c *Caller) Chains() []string {
+	if c == nil {
+		return []string{}
+	}
+	return append([]string{}, c.rule.Chains...)
+}
+
 // InFlight is how many requests of the caller are under way.
 func (c *Caller) InFlight() int { return int(c.limits.inFlight.Load()) }
 

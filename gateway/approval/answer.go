@@ -25,7 +25,8 @@ type Answer struct {
 	By string
 }
 
-// SettledError says that an approval was settled before.
+// SettledError says that an approval needs no answer: it was settled before, or
+// nobody waits for it any more (P9).
 type SettledError struct{ Approval Approval }
 
 // Error says who was first.
@@ -33,10 +34,16 @@ func (e *SettledError) Error() string {
 	a := &e.Approval
 	switch a.State {
 	case Expired:
-		return "it expired at " + a.SettledAt.Format(time.RFC3339)
+		said := "it expired at " + a.SettledAt.Format(time.RFC3339)
+		if a.Message != "" {
+			said += ": " + a.Message
+		}
+		return said
+	case Pending:
+		return fmt.Sprintf("nobody waits for it any more: the gateway that asked was not heard of for %v", Attention)
 	case Withdrawn:
 		return "it was withdrawn at " + a.SettledAt.Format(time.RFC3339) + ": " + a.Message
-	case Allowed, Denied, Pending, Unset:
+	case Allowed, Denied, Unset:
 	}
 	return fmt.Sprintf("it was already %s by %s at %s", a.State, a.By, a.SettledAt.Format(time.RFC3339))
 }
@@ -95,6 +102,9 @@ func (d *Desk) Answer(ctx context.Context, id string, answer Answer) (Approval, 
 	a, err := d.Get(ctx, id)
 	if err != nil {
 		return a, err
+	}
+	if a.Deserted {
+		return a, &SettledError{a}
 	}
 	if err := answer.check(&a); err != nil {
 		return a, err

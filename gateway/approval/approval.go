@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
@@ -118,7 +119,16 @@ type Approval struct {
 	Settlement
 	// Used is whether it let its call go (P4).
 	Used bool
+
+	// Deserted is whether nobody seems to wait any more for the answer to a
+	// pending one: the gateway where its caller waits did not say so for
+	// [Attention]. It is found out whenever the approval is read.
+	Deserted bool `json:"-"`
 }
+
+// Attention is for how long a caller counts as waiting after its gateway has last
+// said so.
+const Attention = 15 * time.Second
 
 // Settlement is what settles an approval.
 type Settlement struct {
@@ -137,13 +147,20 @@ type Filter struct {
 	State State
 	// Chain, Tool and Agent are exact; empty is any.
 	Chain, Tool, Agent string
+	// Chains are patterns of which the chain's name has to match one, as tools'
+	// names do in a hooks file. Nil is any chain, and an empty list none.
+	Chains []string
 	// Limit is how many at the most. It must be positive.
 	Limit int
 }
 
 // Holds reports whether the filter lets an approval through.
 func (f Filter) Holds(a *Approval) bool {
-	return (f.State == Unset || f.State == a.State) && is(f.Chain, a.Chain) && is(f.Tool, a.Tool) && is(f.Agent, a.Agent)
+	return (f.State == Unset || f.State == a.State) && is(f.Chain, a.Chain) && is(f.Tool, a.Tool) && is(f.Agent, a.Agent) && f.holdsChain(a.Chain)
+}
+
+func (f Filter) holdsChain(name string) bool {
+	return f.Chains == nil || slices.ContainsFunc(f.Chains, func(pattern string) bool { return chain.MatchTool(pattern, name) })
 }
 
 func is(filter, value string) bool { return filter == "" || filter == value }
@@ -169,6 +186,9 @@ type Store interface {
 	// Redeem marks an allowed approval as used. It returns whether this is the
 	// first time, and the digest the approval's own (P3, P4).
 	Redeem(ctx context.Context, id, digest string) (bool, error)
+	// Attend says that somebody still waits for those of them that are pending. A
+	// store that no other gateway reads need not remember it.
+	Attend(ctx context.Context, ids []string) error
 	// Tidy expires what is over and forgets what was settled long ago.
 	Tidy(ctx context.Context) error
 	// Watch calls changed with the id of each approval that was created or

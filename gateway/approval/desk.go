@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -40,6 +42,9 @@ type Options struct {
 	MaxWaiting int
 	// Poll is how often who waits looks by himself. Default 2 s.
 	Poll time.Duration
+	// Sweep is how often who follows looks at all there is, beside what he is told
+	// of. Default 10 s.
+	Sweep time.Duration
 }
 
 // Desk is where questions wait for a person, and where people answer them. Make
@@ -53,7 +58,7 @@ type Desk struct {
 	store     Store // nil until it is opened
 	trouble   error // of the latest operation; nil where it went well
 	waiting   map[string]chan struct{}
-	followers map[chan struct{}]struct{}
+	followers map[*follower]struct{}
 	stopped   bool
 
 	stopping   chan struct{}      // closed by Stop
@@ -87,7 +92,10 @@ func NewDesk(o Options) *Desk {
 	if o.Poll == 0 {
 		o.Poll = 2 * time.Second
 	}
-	d := &Desk{o: o, waiting: map[string]chan struct{}{}, followers: map[chan struct{}]struct{}{}, stopping: make(chan struct{})}
+	if o.Sweep == 0 {
+		o.Sweep = 10 * time.Second
+	}
+	d := &Desk{o: o, waiting: map[string]chan struct{}{}, followers: map[*follower]struct{}{}, stopping: make(chan struct{})}
 	d.life, d.end = context.WithCancel(context.Background())
 	return d
 }
@@ -129,13 +137,21 @@ func (d *Desk) opened() (Store, error) {
 	return store, nil
 }
 
-// tidy keeps the store tidy, and finds out whether it can be reached.
+// tidy keeps the store tidy, says who waits, and finds out whether the store can
+// be reached.
 func (d *Desk) tidy(store Store) {
 	tick := time.NewTicker(d.o.Poll)
 	defer tick.Stop()
+	var attended time.Time
 	for {
 		ctx, cancel := context.WithTimeout(d.life, storePatience)
-		_ = d.met(store.Tidy(ctx)) // which says it
+		err := store.Tidy(ctx)
+		if now := time.Now(); err == nil && now.Sub(attended) >= Attention/3 {
+			if err = d.attend(ctx, store); err == nil {
+				attended = now
+			}
+		}
+		_ = d.met(err) // which says it
 		cancel()
 		select {
 		case <-d.life.Done():
@@ -143,6 +159,17 @@ func (d *Desk) tidy(store Store) {
 		case <-tick.C:
 		}
 	}
+}
+
+// attend says who waits here (P9).
+func (d *Desk) attend(ctx context.Context, store Store) error {
+	d.mu.Lock()
+	ids := slices.Collect(maps.Keys(d.waiting))
+	d.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	return store.Attend(ctx, ids)
 }
 
 // met remembers how an operation of the store went, and says so where that
@@ -212,8 +239,8 @@ func (d *Desk) wake(id string) {
 			nudge(woken)
 		}
 	}
-	for woken := range d.followers {
-		nudge(woken)
+	for f := range d.followers {
+		f.hears(id)
 	}
 }
 

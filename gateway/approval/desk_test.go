@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,9 @@ type store struct {
 	down, hangs atomic.Bool
 	// deaf does not tell of changes.
 	deaf bool
+	// deserted says of each approval that nobody waits for it.
+	deserted atomic.Bool
+	listed   atomic.Int64 // how often it was
 }
 
 func (s *store) fails(ctx context.Context) error {
@@ -69,7 +73,21 @@ func (s *store) Get(ctx context.Context, id string) (approval.Approval, error) {
 	if err := s.fails(ctx); err != nil {
 		return approval.Approval{}, err
 	}
-	return s.Store.Get(ctx, id)
+	a, err := s.Store.Get(ctx, id)
+	a.Deserted = s.deserted.Load() && a.State == approval.Pending
+	return a, err
+}
+
+func (s *store) List(ctx context.Context, f approval.Filter) ([]approval.Approval, error) {
+	s.listed.Add(1)
+	if err := s.fails(ctx); err != nil {
+		return nil, err
+	}
+	found, err := s.Store.List(ctx, f)
+	for i := range found {
+		found[i].Deserted = s.deserted.Load() && found[i].State == approval.Pending
+	}
+	return found, err
 }
 
 func (s *store) Settle(ctx context.Context, id string, to approval.State, with approval.Settlement) (approval.Approval, bool, error) {
@@ -501,62 +519,240 @@ func TestAnAnswerThatCannotBeOneChangesNothing(t *testing.T) {
 	d.Stop()
 }
 
-func TestAFollowerIsToldOfWhatWaitsAndWhatBecomesOfIt(t *testing.T) {
-	for _, deaf := range []bool{false, true} {
-		d := newDesk(t)
-		d.store.deaf = deaf
-		answer := d.ask(t.Context(), callText, long)
-		first := d.pending(1)[0].ID
-		told := make(chan string, 100)
-		ctx, leave := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() {
-			ended <- d.Follow(ctx, approval.Filter{Limit: 10}, time.Millisecond, func(a *approval.Approval) error {
-				told <- a.ID + " " + a.State.String()
-				return nil
-			}, func() error { return nil })
-		}()
-		wants := func(want string) {
-			t.Helper()
-			if got := <-told; got != want {
-				t.Errorf("deaf %v: told %s, want %s", deaf, got, want)
-			}
+// follow has somebody follow what a desk has, until he leaves. What he is told
+// comes in told.
+func (d *desk) follow(changed func(*approval.Approval)) (leave func()) {
+	ctx, stop := context.WithCancel(d.t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- d.Follow(ctx, approval.Following{
+			Filter: func() approval.Filter { return approval.Filter{Limit: 10} }, Every: time.Millisecond,
+			Changed: func(a *approval.Approval) error { changed(a); return nil },
+			Idle:    func() error { return nil },
+		})
+	}()
+	return func() {
+		d.t.Helper()
+		stop()
+		if err := <-ended; err != nil {
+			d.t.Error(err)
 		}
-		wants(first + " pending")
-		if _, err := d.Answer(t.Context(), first, approval.Answer{By: "ann"}); err != nil {
+	}
+}
+
+func TestAFollowerIsToldOfWhatWaitsAndWhatBecomesOfIt(t *testing.T) {
+	for name, edit := range map[string]struct {
+		deaf  bool
+		sweep time.Duration
+	}{
+		"by the store":                   {false, time.Hour},
+		"where the store says nothing":   {true, 20 * time.Millisecond},
+		"by the store and his own looks": {false, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, func(o *approval.Options) { o.Sweep = edit.sweep })
+			d.store.deaf = edit.deaf
+			answer := d.ask(t.Context(), callText, long)
+			first := d.pending(1)[0].ID
+			told := make(chan string, 100)
+			leave := d.follow(func(a *approval.Approval) { told <- a.ID + " " + a.State.String() })
+			wants := func(want string) {
+				t.Helper()
+				if got := <-told; got != want {
+					t.Errorf("told %s, want %s", got, want)
+				}
+			}
+			wants(first + " pending")
+			if _, err := d.Answer(t.Context(), first, approval.Answer{By: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+			<-answer
+			wants(first + " denied")
+			d.ask(t.Context(), callText, long)
+			wants("id-2 pending")
+			if edit.deaf { // he leaves by himself, else with the desk
+				leave()
+				d.Stop()
+				return
+			}
+			d.Stop()
+			leave()
+		})
+	}
+}
+
+func TestAFollowerReadsTheListOnceAndThenWhatChanged(t *testing.T) {
+	d := newDesk(t, func(o *approval.Options) { o.Sweep = time.Hour })
+	told := make(chan string, 100)
+	d.ask(t.Context(), callText, long)
+	d.pending(1)
+	leave := d.follow(func(a *approval.Approval) { told <- a.State.String() })
+	<-told
+	before := d.store.listed.Load()
+	for range 10 {
+		answer := d.ask(t.Context(), callText, long)
+		if got := <-told; got != "pending" {
+			t.Fatalf("told %s", got)
+		}
+		found, err := d.store.Store.List(t.Context(), approval.Filter{State: approval.Pending, Limit: 10})
+		if err != nil || len(found) != 2 {
+			t.Fatalf("%d wait: %v", len(found), err)
+		}
+		if _, err := d.Answer(t.Context(), found[1].ID, approval.Answer{}); err != nil {
 			t.Fatal(err)
 		}
 		<-answer
-		wants(first + " denied")
-		d.ask(t.Context(), callText, long)
-		wants("id-2 pending")
-		if deaf {
-			leave()
-		} else {
-			d.Stop()
+		if got := <-told; got != "denied" {
+			t.Fatalf("told %s", got)
 		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		leave()
-		d.Stop()
 	}
+	if n := d.store.listed.Load() - before; n != 0 {
+		t.Errorf("the list was read %d times more", n)
+	}
+	leave()
+	d.Stop()
+}
+
+func TestAFollowerIsToldWhatHappenedWhileTheStoreWasGone(t *testing.T) {
+	d := newDesk(t, func(o *approval.Options) { o.Sweep = time.Hour })
+	told := make(chan string, 100)
+	d.ask(t.Context(), callText, long)
+	first := d.pending(1)[0].ID
+	leave := d.follow(func(a *approval.Approval) { told <- a.ID + " " + a.State.String() })
+	<-told
+	d.store.down.Store(true)
+	for _, id := range []string{first, "id-other"} { // by another gateway
+		question := approval.NewQuestion(id, "operator", "hook 'p'", call(t, callText))
+		if _, err := d.store.Store.Create(t.Context(), question, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := d.store.Store.Settle(t.Context(), first, approval.Denied, approval.Settlement{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is noticed that the store is gone", func() bool { return d.Trouble() != nil })
+	d.store.down.Store(false)
+	got := map[string]bool{<-told: true, <-told: true}
+	if !got[first+" denied"] || !got["id-other pending"] {
+		t.Errorf("told %v", got)
+	}
+	leave()
+	d.Stop()
 }
 
 func TestAFollowerThatCannotBeToldEnds(t *testing.T) {
 	d := newDesk(t)
 	gone := errors.New("gone")
-	err := d.Follow(t.Context(), approval.Filter{Limit: 10}, time.Millisecond, nil, func() error { return gone })
+	all := func() approval.Filter { return approval.Filter{Limit: 10} }
+	err := d.Follow(t.Context(), approval.Following{Filter: all, Every: time.Millisecond, Idle: func() error { return gone }})
 	if !errors.Is(err, gone) {
 		t.Errorf("idle: %v", err)
 	}
 	d.ask(t.Context(), callText, long)
 	d.pending(1)
-	err = d.Follow(t.Context(), approval.Filter{Limit: 10}, time.Hour, func(*approval.Approval) error { return gone }, nil)
+	err = d.Follow(t.Context(), approval.Following{Filter: all, Every: time.Hour, Changed: func(*approval.Approval) error { return gone }})
 	if !errors.Is(err, gone) {
 		t.Errorf("told: %v", err)
 	}
 	d.Stop()
+}
+
+func TestP9_WhatNobodyWaitsForTakesNoAnswerAndIsToldSo(t *testing.T) {
+	d := newDesk(t, func(o *approval.Options) { o.Sweep = 20 * time.Millisecond })
+	d.ask(t.Context(), callText, long)
+	id := d.pending(1)[0].ID
+	told := make(chan bool, 100)
+	leave := d.follow(func(a *approval.Approval) { told <- a.Deserted })
+	if <-told {
+		t.Error("at first it is deserted")
+	}
+	d.store.deserted.Store(true)
+	if !<-told {
+		t.Error("it is not told that nobody waits")
+	}
+	for _, allow := range []bool{true, false} {
+		_, err := d.Answer(t.Context(), id, approval.Answer{Allow: allow, By: "ann"})
+		settled, ok := errors.AsType[*approval.SettledError](err)
+		if !ok || settled.Error() != "nobody waits for it any more: the gateway that asked was not heard of for 15s" {
+			t.Errorf("an answer: %v", err)
+		}
+	}
+	d.store.deserted.Store(false)
+	if <-told {
+		t.Error("it is not told that somebody waits again")
+	}
+	if _, err := d.Answer(t.Context(), id, approval.Answer{Allow: true, By: "ann"}); err != nil {
+		t.Errorf("an answer to who waits again: %v", err)
+	}
+	leave()
+	d.Stop()
+}
+
+// attended is a store of one question that nobody answers.
+type attended struct {
+	approval.Store
+	question approval.Question
+
+	mu   sync.Mutex
+	said []time.Time // when it was said who waits
+}
+
+func (a *attended) Create(_ context.Context, q approval.Question, _ time.Duration) (approval.Approval, error) {
+	a.question = q
+	return approval.Approval{Question: q, State: approval.Pending}, nil
+}
+
+func (a *attended) Get(context.Context, string) (approval.Approval, error) {
+	return approval.Approval{Question: a.question, State: approval.Pending}, nil
+}
+
+func (a *attended) Settle(_ context.Context, _ string, to approval.State, s approval.Settlement) (approval.Approval, bool, error) {
+	return approval.Approval{Question: a.question, State: to, Settlement: s}, true, nil
+}
+
+func (a *attended) Attend(_ context.Context, ids []string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(ids) != 1 || ids[0] != "id" {
+		return fmt.Errorf("attended are %q", ids)
+	}
+	a.said = append(a.said, time.Now())
+	return nil
+}
+
+func (*attended) Tidy(context.Context) error { return nil }
+
+func (*attended) Watch(ctx context.Context, _ func(string)) { <-ctx.Done() }
+
+func TestP9_WhoWaitsIsSaidAgainBeforeItIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &attended{}
+		d := approval.NewDesk(approval.Options{Open: func() (approval.Store, error) { return s, nil }, NewID: func() string { return "id" }})
+		began := time.Now()
+		const waits = 5 * time.Minute
+		answer := d.Ask(t.Context(), approval.Asking{Request: call(t, callText), Timeout: waits, Late: chain.Timeout})
+		if answer.Failure == nil || time.Since(began) > waits {
+			t.Errorf("it ended after %v with %+v", time.Since(began), answer)
+		}
+		s.mu.Lock()
+		said := append([]time.Time{began}, s.said...)
+		s.mu.Unlock()
+		for n := 1; n < len(said); n++ {
+			if pause := said[n].Sub(said[n-1]); pause > approval.Attention/2 {
+				t.Errorf("it was not said for %v", pause)
+			}
+		}
+		if last := time.Since(said[len(said)-1]); last > approval.Attention/2 {
+			t.Errorf("it was not said for the last %v", last)
+		}
+		<-time.After(time.Minute)
+		s.mu.Lock()
+		if after := len(s.said); after != len(said)-1 {
+			t.Errorf("it was said %d times after it had ended", after-len(said)+1)
+		}
+		s.mu.Unlock()
+		d.Close()
+	})
 }
 
 func TestAStateIsItsName(t *testing.T) {

@@ -16,4 +16,6 @@
 //   - P7 A caller that stopped waiting withdraws its question.
 //   - P8 Nobody waits longer than the time that was given for it, whatever the
 //     store does.
+//   - P9 What nobody waits for any more, since its gateway was killed, is shown as
+//     such and takes no answer. It lets nothing go in any case.
 package approval

@@ -2,76 +2,169 @@ package approval
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"time"
 )
 
-// Follow calls changed with each pending approval that the filter lets through,
-// those that are there first, and again with each of them once it is settled,
-// until ctx or the desk ends or changed returns an error. idle is called where
-// there was nothing to tell for that long. The filter's state does not matter.
-func (d *Desk) Follow(ctx context.Context, f Filter, every time.Duration, changed func(*Approval) error, idle func() error) error {
-	f.State = Pending
-	woken := make(chan struct{}, 1)
+// follower is somebody who follows, with what he has not looked at yet. Its
+// fields are the desk's, who has the lock.
+type follower struct {
+	woken   chan struct{}
+	changed map[string]struct{} // the approvals that did
+	missed  bool                // others may have, too
+}
+
+// maxUnread is how many changes are remembered for who is slow to look. One who
+// has missed more looks at all there is.
+const maxUnread = 1000
+
+// hears is called with the desk's lock held. The empty id is every approval.
+func (f *follower) hears(id string) {
+	if id == "" || len(f.changed) == maxUnread {
+		f.missed = true
+	}
+	if f.missed {
+		clear(f.changed)
+	} else {
+		f.changed[id] = struct{}{}
+	}
+	nudge(f.woken)
+}
+
+// news takes what a follower has not looked at yet.
+func (d *Desk) news(f *follower) (changed map[string]struct{}, missed bool) {
 	d.mu.Lock()
-	d.followers[woken] = struct{}{}
+	defer d.mu.Unlock()
+	changed, missed = f.changed, f.missed
+	f.changed, f.missed = map[string]struct{}{}, false
+	return changed, missed
+}
+
+// Following is what somebody follows.
+type Following struct {
+	// Filter says what he sees; it is asked each time he looks, and its State does
+	// not matter.
+	Filter func() Filter
+	// Changed is called with each pending approval, those that are there first,
+	// again where nobody waits for it any more or somebody does again, and again
+	// once it is settled. An error of it ends the following.
+	Changed func(*Approval) error
+	// Idle is called every so often, and may end the following as well.
+	Idle  func() error
+	Every time.Duration
+}
+
+// Follow tells somebody of approvals until ctx or the desk ends, or he does.
+func (d *Desk) Follow(ctx context.Context, what Following) error {
+	f := &follower{woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
+	d.mu.Lock()
+	d.followers[f] = struct{}{}
 	d.mu.Unlock()
 	defer func() {
 		d.mu.Lock()
-		delete(d.followers, woken)
+		delete(d.followers, f)
 		d.mu.Unlock()
 	}()
-	look, beat := time.NewTicker(d.o.Poll), time.NewTicker(every)
-	defer look.Stop()
+	sweep, beat := time.NewTimer(0), time.NewTicker(what.Every)
+	defer sweep.Stop()
 	defer beat.Stop()
-	told := map[string]struct{}{}
+	told := told{}
 	for {
-		// A store that cannot be reached is looked at again.
-		if pending, err := d.List(ctx, f); err == nil {
-			if err := d.tell(ctx, told, pending, changed); err != nil {
-				return err
-			}
-		}
+		all := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-d.stopping:
 			return nil
-		case <-woken:
-		case <-look.C:
 		case <-beat.C:
-			if err := idle(); err != nil {
+			if err := what.Idle(); err != nil {
 				return err
 			}
+			continue
+		case <-sweep.C:
+			all = true
+		case <-f.woken:
+		}
+		changed, missed := d.news(f)
+		var reached bool
+		var err error
+		if all || missed {
+			reached, err = d.sweep(ctx, what, told)
+			sweep.Reset(d.o.Sweep)
+		} else {
+			reached, err = d.lookAt(ctx, changed, what, told)
+		}
+		if err != nil {
+			return err
+		}
+		if !reached {
+			sweep.Reset(d.o.Poll) // what could not be looked at is among all there is
 		}
 	}
 }
 
-// tell tells what is new, and what became of those that are gone.
-func (d *Desk) tell(ctx context.Context, told map[string]struct{}, pending []Approval, changed func(*Approval) error) error {
-	still := make(map[string]struct{}, len(pending))
-	for i := range pending {
-		id := pending[i].ID
-		still[id] = struct{}{}
-		if _, before := told[id]; before {
-			continue
-		}
-		if err := changed(&pending[i]); err != nil {
-			return err
-		}
-		told[id] = struct{}{}
+// told are the pending approvals that a follower was told of, and whether as
+// deserted.
+type told map[string]bool
+
+// tell tells of an approval what is not told yet.
+func (t told) tell(a *Approval, changed func(*Approval) error) error {
+	deserted, before := t[a.ID]
+	switch {
+	case a.State == Pending && before && deserted == a.Deserted, a.State != Pending && !before:
+		return nil
+	case a.State == Pending:
+		t[a.ID] = a.Deserted
+	default:
+		delete(t, a.ID)
 	}
+	return changed(a)
+}
+
+// sweep tells what is new of all there is, and what became of those that are gone.
+// It returns whether the store could be reached.
+func (d *Desk) sweep(ctx context.Context, what Following, told told) (bool, error) {
+	filter := what.Filter()
+	filter.State = Pending
+	pending, err := d.List(ctx, filter)
+	if err != nil {
+		return false, nil //nolint:nilerr // a store that cannot be reached is looked at again
+	}
+	gone := make(map[string]struct{}, len(told))
 	for id := range told {
-		if _, there := still[id]; there {
+		gone[id] = struct{}{}
+	}
+	if n := len(pending); n > 0 && n == filter.Limit { // the list ends before those that do
+		maps.DeleteFunc(gone, func(id string, _ struct{}) bool { return id > pending[n-1].ID })
+	}
+	for i := range pending {
+		delete(gone, pending[i].ID)
+		if err := told.tell(&pending[i], what.Changed); err != nil {
+			return true, err
+		}
+	}
+	return d.lookAt(ctx, gone, what, told)
+}
+
+// lookAt tells what became of some. It returns whether the store could be reached.
+func (d *Desk) lookAt(ctx context.Context, ids map[string]struct{}, what Following, told told) (bool, error) {
+	filter := what.Filter()
+	filter.State = Unset
+	for id := range ids {
+		a, err := d.Get(ctx, id)
+		switch {
+		case errors.Is(err, ErrUnknown):
+			delete(told, id) // it is forgotten
+			continue
+		case err != nil:
+			return false, nil //nolint:nilerr // a store that cannot be reached is looked at again
+		case !filter.Holds(&a):
 			continue
 		}
-		now, err := d.Get(ctx, id)
-		if err != nil || now.State == Pending {
-			continue // the next look finds it
+		if err := told.tell(&a, what.Changed); err != nil {
+			return true, err
 		}
-		if err := changed(&now); err != nil {
-			return err
-		}
-		delete(told, id)
 	}
-	return nil
+	return true, nil
 }

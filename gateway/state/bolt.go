@@ -225,6 +225,10 @@ func (b *Bolt) Redeem(ctx context.Context, id, digest string) (bool, error) {
 	})
 }
 
+// Attend implements [approval.Store]. Who waits is of this process, and what was
+// pending when another one ended is expired before this one reads it.
+func (b *Bolt) Attend(context.Context, []string) error { return nil }
+
 // Tidy implements [approval.Store].
 func (b *Bolt) Tidy(ctx context.Context) error {
 	over := func(a *approval.Approval) bool { return !b.time().Before(a.ExpiresAt) }

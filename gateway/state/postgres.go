@@ -184,14 +184,14 @@ func readMigrations() ([]string, error) {
 
 // columns are those of an approval, in the order of scanned.
 const columns = `id, chain, asker, decision_id, envelope, digest, tool, agent, state, created_at, expires_at,
-	coalesce(settled_at, 'epoch'), settled_by, message, updated_input, used`
+	coalesce(settled_at, 'epoch'), settled_by, message, updated_input, used, state = 'pending' AND attended_until <= clock_timestamp()`
 
 // scanned reads the columns of an approval.
 func scanned(row pgx.Row) (a approval.Approval, err error) {
 	var tool, agent, by, message []byte
 	var state string
 	err = row.Scan(&a.ID, &a.Chain, &a.Asker, &a.DecisionID, &a.Envelope, &a.Digest, &tool, &agent, &state,
-		&a.CreatedAt, &a.ExpiresAt, &a.SettledAt, &by, &message, &a.UpdatedInput, &a.Used)
+		&a.CreatedAt, &a.ExpiresAt, &a.SettledAt, &by, &message, &a.UpdatedInput, &a.Used, &a.Deserted)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a, approval.ErrUnknown
 	}
@@ -213,12 +213,12 @@ func (p *Postgres) Create(ctx context.Context, q approval.Question, ttl time.Dur
 		return approval.Approval{}, err
 	}
 	a, err := scanned(p.pool.QueryRow(ctx, `
-		INSERT INTO hookgate_approvals (id, chain, asker, decision_id, envelope, digest, tool, agent, state, created_at, expires_at)
-		SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'pending', now.now, now.now + $9 * interval '1 microsecond'
+		INSERT INTO hookgate_approvals (id, chain, asker, decision_id, envelope, digest, tool, agent, state, created_at, expires_at, attended_until)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, 'pending', now.now, now.now + $9 * interval '1 microsecond', now.now + $10 * interval '1 microsecond'
 		FROM (SELECT clock_timestamp()) AS now(now)
 		ON CONFLICT (id) DO NOTHING
 		RETURNING `+columns,
-		q.ID, q.Chain, q.Asker, q.DecisionID, q.Envelope, q.Digest, []byte(q.Tool), []byte(q.Agent), ttl.Microseconds()))
+		q.ID, q.Chain, q.Asker, q.DecisionID, q.Envelope, q.Digest, []byte(q.Tool), []byte(q.Agent), ttl.Microseconds(), approval.Attention.Microseconds()))
 	if errors.Is(err, approval.ErrUnknown) {
 		return p.Get(ctx, q.ID) // it was there before
 	}
@@ -247,7 +247,8 @@ func (p *Postgres) List(ctx context.Context, f approval.Filter) ([]approval.Appr
 	}
 	rows, err := p.pool.Query(ctx, `SELECT `+columns+` FROM hookgate_approvals
 		WHERE ($1 = '' OR state = $1) AND ($2 = '' OR chain = $2) AND ($3 = ''::bytea OR tool = $3) AND ($4 = ''::bytea OR agent = $4)
-		ORDER BY id `+order+` LIMIT $5`, state, f.Chain, []byte(f.Tool), []byte(f.Agent), f.Limit)
+			AND ($6::text[] IS NULL OR chain LIKE ANY ($6))
+		ORDER BY id `+order+` LIMIT $5`, state, f.Chain, []byte(f.Tool), []byte(f.Agent), f.Limit, likes(f.Chains))
 	if err != nil {
 		return nil, err
 	}
@@ -256,6 +257,29 @@ func (p *Postgres) List(ctx context.Context, f approval.Filter) ([]approval.Appr
 		found = []approval.Approval{}
 	}
 	return found, err
+}
+
+// likes are patterns as the database has them.
+func likes(patterns []string) []string {
+	if patterns == nil {
+		return nil
+	}
+	translate := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`)
+	all := make([]string, len(patterns))
+	for i, pattern := range patterns {
+		all[i] = translate.Replace(pattern)
+	}
+	return all
+}
+
+// Attend implements [approval.Store].
+func (p *Postgres) Attend(ctx context.Context, ids []string) error {
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	_, err := p.pool.Exec(ctx, `UPDATE hookgate_approvals SET attended_until = clock_timestamp() + $2 * interval '1 microsecond'
+		WHERE id = ANY ($1) AND state = 'pending'`, ids, approval.Attention.Microseconds())
+	return err
 }
 
 // Settle implements [approval.Store].

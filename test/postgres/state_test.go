@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/hookgate/hookgate/gateway/approval"
@@ -76,8 +78,84 @@ func TestTablesOfALaterVersionAreLeftAlone(t *testing.T) {
 	}
 	server.Exec(url, `INSERT INTO hookgate_migrations VALUES (99, now())`)
 	err := open(t, url).Tidy(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "the tables of the database are of version 99 and this program knows up to 1") {
+	if err == nil || !strings.Contains(err.Error(), "the tables of the database are of version 99 and this program knows up to 2") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// tablesOfVersion1 makes the tables as the first version did.
+func tablesOfVersion1(t *testing.T, server *Server, url string) {
+	t.Helper()
+	first, err := os.ReadFile("../../gateway/state/migrations/1.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Exec(url, string(first))
+	server.Exec(url, `CREATE TABLE hookgate_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL)`)
+	server.Exec(url, `INSERT INTO hookgate_migrations VALUES (1, now())`)
+}
+
+func TestWhatWaitsInTablesOfAnEarlierVersionWaitsOn(t *testing.T) {
+	t.Parallel()
+	server := Start(t)
+	url := server.Database()
+	tablesOfVersion1(t, server, url)
+	const ask = `INSERT INTO hookgate_approvals (id, chain, asker, decision_id, envelope, digest, tool, agent, state, created_at, expires_at)
+		VALUES ('%s', 'operator', 'person', '', '{}', 'd', '', '', 'pending', now(), now() + interval '1 hour')`
+	server.Exec(url, fmt.Sprintf(ask, "before"))
+	p := open(t, url)
+	if err := p.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server.Exec(url, fmt.Sprintf(ask, "by a gateway that is not replaced yet"))
+	found, err := p.List(t.Context(), approval.Filter{State: approval.Pending, Limit: 10})
+	if err != nil || len(found) != 2 || found[0].Deserted || found[1].Deserted {
+		t.Errorf("what waits is %+v: %v", found, err)
+	}
+}
+
+func TestP9_WhatNobodyAttendsIsDesertedUntilSomebodyDoes(t *testing.T) {
+	t.Parallel()
+	server := Start(t)
+	url := server.Database()
+	p := open(t, url)
+	for _, id := range []string{"1", "2", "3"} {
+		if _, err := p.Create(t.Context(), statetest.Question(id), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := p.Settle(t.Context(), "3", approval.Denied, approval.Settlement{}); err != nil {
+		t.Fatal(err)
+	}
+	deserted := func() (all []string) {
+		t.Helper()
+		found, err := p.List(t.Context(), approval.Filter{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range found {
+			one, err := p.Get(t.Context(), a.ID)
+			if err != nil || one.Deserted != a.Deserted {
+				t.Errorf("as listed and as read: %+v, %+v: %v", a, one, err)
+			}
+			if a.Deserted {
+				all = append(all, a.ID)
+			}
+		}
+		return all
+	}
+	if got := deserted(); len(got) != 0 {
+		t.Errorf("at first %q are", got)
+	}
+	server.Exec(url, `UPDATE hookgate_approvals SET attended_until = now()`)
+	if diff := cmp.Diff([]string{"2", "1"}, deserted()); diff != "" {
+		t.Errorf("of what nobody attends (-want +got):\n%s", diff)
+	}
+	if err := p.Attend(t.Context(), []string{"2", "3"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"1"}, deserted()); diff != "" {
+		t.Errorf("after one is attended (-want +got):\n%s", diff)
 	}
 }
 

@@ -182,6 +182,7 @@ type Approval struct {
 	ID, State string
 	AskedBy   string `json:"asked_by"`
 	Used      bool
+	Waiting   bool
 }
 
 // Approvals lists those of a state.

@@ -3,6 +3,7 @@ package replicas
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,11 +116,22 @@ func TestAGatewayThatIsKilledAllowsNothing(t *testing.T) {
 		if err != nil || len(all) != 5 {
 			t.Fatalf("%s: %+v: %v", name, all, err)
 		}
+		if name == "a database" { // which another one could still answer
+			process.Eventually(t, "it is seen that nobody waits", func() bool {
+				all, err = g.Approvals("pending")
+				return err == nil && len(all) == 5 && !slices.ContainsFunc(all, func(a process.Approval) bool { return a.Waiting })
+			})
+			if page := process.Do(t.Context(), http.MethodGet, g.URL+"/ui/approvals", ""); page.Status != http.StatusOK || !strings.Contains(page.Body, "Nothing waits for a person.") {
+				t.Errorf("the page: %+v", page)
+			}
+		}
 		for _, a := range all {
 			if a.State != "pending" && a.State != "expired" {
 				t.Errorf("%s: after the start it stands as %+v", name, a)
 			}
-			g.Reply(a.ID, `{"behavior":"allow"}`)
+			if got := g.Reply(a.ID, `{"behavior":"allow"}`); got.Status != http.StatusConflict || !strings.Contains(got.Body, "the gateway that asked") {
+				t.Errorf("%s: a late answer: %+v", name, got)
+			}
 		}
 		all, err = g.Approvals("any")
 		if err != nil {

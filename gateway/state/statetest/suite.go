@@ -35,6 +35,7 @@ func Suite(t *testing.T, open func(t *testing.T) Store) {
 		"P5 what is over expires and cannot be answered":               expires,
 		"P5 what is over expires where nobody answers":                 tidies,
 		"lists are narrowed, ordered and bounded":                      lists,
+		"P9 what somebody waits for is not deserted":                   attends,
 		"a watcher is told of what is created and settled":             watches,
 		"an unknown id is unknown":                                     unknown,
 		"an operation ends with its context":                           ends,
@@ -267,6 +268,15 @@ func lists(t *testing.T, s Store) {
 		{approval.Filter{Chain: "b", Limit: 10}, []int{5, 3, 1}},
 		{approval.Filter{Tool: "tool\x001", Limit: 10}, []int{4, 1}},
 		{approval.Filter{Agent: "agent\x001", State: approval.Pending, Limit: 10}, []int{4, 6}},
+		{approval.Filter{Chains: []string{"b"}, State: approval.Pending, Limit: 1}, []int{1}},
+		{approval.Filter{Chains: []string{"a"}, State: approval.Pending, Limit: 1}, []int{4}},
+		{approval.Filter{Chains: []string{"a"}, Limit: 2}, []int{6, 4}},
+		{approval.Filter{Chains: []string{"a", "b", "c"}, Limit: 10}, []int{6, 5, 4, 3, 2, 1}},
+		{approval.Filter{Chains: []string{"*"}, Chain: "b", Limit: 10}, []int{5, 3, 1}},
+		{approval.Filter{Chains: []string{"b*", "*x"}, Limit: 10}, []int{5, 3, 1}},
+		{approval.Filter{Chains: []string{"a"}, Chain: "b", Limit: 10}, []int{}},
+		{approval.Filter{Chains: []string{"%", "_", `\*`, "[ab]", "A", ""}, Limit: 10}, []int{}},
+		{approval.Filter{Chains: []string{}, Limit: 10}, []int{}},
 		{approval.Filter{Agent: "agent\x001", Chain: "a", Tool: "tool\x000", State: approval.Pending, Limit: 10}, []int{6}},
 	} {
 		found, err := s.List(t.Context(), tc.filter)
@@ -285,6 +295,22 @@ func lists(t *testing.T, s Store) {
 		}
 		same(t, fmt.Sprintf("%+v", tc.filter), want, got)
 	}
+}
+
+func attends(t *testing.T, s Store) {
+	create(t, s, Question(id(1)), time.Minute)
+	create(t, s, Question(id(2)), time.Minute)
+	settle(t, s, id(2), approval.Denied, approval.Settlement{})
+	before := get(t, s, id(2))
+	for _, ids := range [][]string{{id(1), id(2), id(3), "nonsense"}, {}, nil} {
+		if err := s.Attend(t.Context(), ids); err != nil {
+			t.Errorf("%q: %v", ids, err)
+		}
+	}
+	if a := get(t, s, id(1)); a.State != approval.Pending || a.Deserted {
+		t.Errorf("what somebody waits for stands as %+v", a)
+	}
+	same(t, "what is settled", before, get(t, s, id(2)))
 }
 
 func watches(t *testing.T, s Store) {
