@@ -28,9 +28,9 @@
 //     then the operator's hooks, then the chain's own.
 //   - C11 A fault of the fold itself denies.
 //   - C12 A chain answers within its budget. One that would outlast it denies,
-//     whatever the participant it was waiting for may do on failure. What a
-//     participant with time of its own takes does not count, but a caller that
-//     said how long it waits is answered within that.
+//     whatever the participant it was waiting for may do on failure. What reading
+//     the call took counts. What a participant with time of its own takes does
+//     not, but a caller that said how long it waits is answered within that.
 //   - C13 Neighbouring guards are asked at the same time, and the outcome is
 //     that of asking them one by one. A guard that rewrites has failed.
 //   - C14 A shadow is asked off the path, bounded, and never changes or delays

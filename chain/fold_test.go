@@ -557,6 +557,22 @@ func TestC12_NobodyIsAskedOnceTheTimeHasRunOut(t *testing.T) {
 	})
 }
 
+func TestC12_WhatReadingTheCallTookCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		time.Sleep(time.Second)
+		c := newChain(t, Options{Name: "test", Budget: 3 * time.Second, Participants: []*Participant{hook("a", hangs(), lasting(time.Minute))}})
+		v := c.DecideSince(t.Context(), request(t, preText), 0, began)
+		want := Outcome{Decision: Deny, Reason: "hook 'a' could not answer within the chain's budget of 3000 ms: timed out after 1950 ms"}
+		if diff := cmp.Diff(want, v.Outcome); diff != "" || v.Took != 2950*time.Millisecond {
+			t.Errorf("took %v, outcome (-want +got):\n%s", v.Took, diff)
+		}
+		if v := c.DecideSince(t.Context(), request(t, preText), 0, began); v.Cause != Budget || v.Took != 2950*time.Millisecond {
+			t.Errorf("once it is over: cause %v after %v", v.Cause, v.Took)
+		}
+	})
+}
+
 func TestC12_ACallerMayWantItsAnswerSooner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

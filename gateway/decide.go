@@ -59,6 +59,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	if c == nil {
 		return nil, &problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}
 	}
+	began := time.Now()
 	request, err := read()
 	if err != nil {
 		return nil, malformedRequest(err)
@@ -66,7 +67,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	id, trace := identify(r)
 	trace = g.traceOf(r.Context(), trace)
 	w.Header()["X-Hookgate-Decision-Id"] = []string{id}
-	verdict := c.Decide(transport.WithTraceparent(r.Context(), trace), request, wanted(r))
+	verdict := c.DecideSince(transport.WithTraceparent(r.Context(), trace), request, wanted(r), began)
 	g.keep(r.Context(), decision{
 		id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict,
 	})

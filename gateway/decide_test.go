@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/transport"
 )
 
@@ -294,6 +296,23 @@ func TestTheTimeThatACallerHasIsTheBudget(t *testing.T) {
 		if got := r.do(http.MethodPost, r.base+"/v1/decide", preText, header("X-Hookgate-Timeout-Ms", odd)); got.body != `{"decision":"allow"}` {
 			t.Errorf("%q: %s", odd, got.body)
 		}
+	}
+}
+
+func TestWhatReadingACallTakesIsTakenFromItsBudget(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nbudget_ms: 20\nhooks:\n  - {name: g, use: no-force-push, on_failure: allow}\n"})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/decide", nil)
+	verdict, refusal := r.gateway.decide(httptest.NewRecorder(), request, config.OperatorChain, func() (*chain.Request, error) {
+		<-time.After(20 * time.Millisecond)
+		return chain.ParseRequest([]byte(preText))
+	})
+	want := chain.Outcome{Decision: chain.Deny, Reason: "hook 'g' could not answer within the chain's budget of 20 ms: was not asked, since no time was left"}
+	if refusal != nil {
+		t.Fatal(refusal.detail)
+	}
+	if diff := cmp.Diff(want, verdict.Outcome); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 }
 
