@@ -235,6 +235,12 @@ func (a *authority) says(w http.ResponseWriter, r *http.Request, ids []string) {
 	case "/.well-known/openid-configuration":
 		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": a.URL, "jwks_uri": a.URL + "/keys"})
 	case "/keys":
+		const kind = "application/jwk-set+json"
+		if !strings.Contains(r.Header.Get("Accept"), kind) { // as an API server of Kubernetes is about it
+			w.WriteHeader(http.StatusNotAcceptable)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
 		var set jose.JSONWebKeySet
 		for _, id := range ids {
 			set.Keys = append(set.Keys, jose.JSONWebKey{Key: &a.key.PublicKey, KeyID: id, Algorithm: "ES256", Use: "sig"})

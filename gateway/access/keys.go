@@ -171,7 +171,9 @@ func (k *keys) get(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Accept", "application/json")
+	// A Kubernetes API server gives its keys as the second, and nothing to who
+	// does not take that.
+	req.Header.Set("Accept", "application/json, application/jwk-set+json")
 	if k.issued.TokenFile != "" {
 		token, err := os.ReadFile(k.issued.TokenFile)
 		if err != nil {
