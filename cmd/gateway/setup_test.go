@@ -76,7 +76,11 @@ func TestInitHasAnAgentRunTheProgramThatStartsSooner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp(filepath.Dir(itself), "init") // where it can be linked into
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	whole, small := filepath.Join(dir, "gateway"), filepath.Join(dir, "gateway-ask")
 	const step = "put gateway-ask beside "
 	initialise := func(client string) (settings, said string) {
