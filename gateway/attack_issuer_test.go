@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,9 +27,7 @@ func issuedToken(t *testing.T, key *ecdsa.PrivateKey, issuer string, claims map[
 		t.Fatal(err)
 	}
 	all := map[string]any{"iss": issuer, "aud": "hookgate", "sub": "dave", "exp": time.Now().Add(time.Hour).Unix()}
-	for name, value := range claims {
-		all[name] = value
-	}
+	maps.Copy(all, claims)
 	token, err := jwt.Signed(signer).Claims(all).Serialize()
 	if err != nil {
 		t.Fatal(err)
