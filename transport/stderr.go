@@ -1,17 +1,22 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 )
 
 // tailKept is how many of the last bytes of a program's stderr are kept.
 const tailKept = 2 << 10
+
+// pipeHolds is as much as a pipe holds, unless its writer asked for more.
+const pipeHolds = 64 << 10
 
 // tail keeps the end of a program's stderr for the text of a failure (T3).
 type tail struct {
@@ -27,10 +32,31 @@ func (t *tail) drain(f *os.File) {
 	for {
 		n, err := f.Read(buf)
 		t.add(buf[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.takeRest(f, buf)
+		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// takeRest takes what stands in the pipe when its time is over, without waiting
+// for more: on a machine that is busy that may be all that was said.
+func (t *tail) takeRest(f *os.File, buf []byte) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { // a file that was closed has no rest
+		for range pipeHolds / len(buf) { // a daemon that holds the pipe may write on
+			n, err := syscall.Read(int(fd), buf)
+			if n <= 0 && !errors.Is(err, syscall.EINTR) {
+				return
+			}
+			t.add(buf[:max(n, 0)])
+		}
+	})
 }
 
 func (t *tail) add(said []byte) {

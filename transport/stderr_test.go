@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,25 @@ func TestT3_TheTailIsBoundedHoweverItIsShown(t *testing.T) {
 				t.Errorf("shown as %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestT3_WhatWasSaidBeforeItsTimeWasOverIsKept(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(r, w) // what holds the other end is a daemon
+	if _, err := w.WriteString("no memory\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetReadDeadline(longAgo()); err != nil {
+		t.Fatal(err)
+	}
+	var l tail
+	l.drain(r)
+	if got := l.String(); got != "no memory" {
+		t.Errorf("kept is %q", got)
 	}
 }
 
