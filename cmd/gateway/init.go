@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -107,11 +108,11 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 	}
 	slow := ""
 	if s.Program == "" {
-		here, err := os.Executable()
+		here, err := p.executable()
 		if err != nil {
 			return nil, fmt.Errorf("where this program is cannot be found out: %w (--program says it)", err)
 		}
-		if write && strings.Contains(here, string(filepath.Separator)+"go-build") {
+		if write && isTemporary(here) {
 			return nil, fmt.Errorf("this program is %s, which go run takes away again: go install ./cmd/... and run that, or name it with --program", here)
 		}
 		s.Program = here
@@ -127,6 +128,18 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 		plan.Steps = append(plan.Steps, slow)
 	}
 	return plan, err
+}
+
+// isTemporary reports whether a program is one that the go command has built to
+// run it once: .../go-build123/b001/exe/gateway.
+func isTemporary(path string) bool {
+	for part := range strings.SplitSeq(filepath.Dir(path), string(filepath.Separator)) {
+		digits, found := strings.CutPrefix(part, "go-build")
+		if _, err := strconv.ParseUint(digits, 10, 64); found && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // printPlan prints what belongs into the client's files, and says the rest to

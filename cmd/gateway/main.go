@@ -37,7 +37,7 @@ func run(args []string) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process as it would any other
 	p := &program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		environ: os.Environ(), lookupEnv: os.LookupEnv, version: buildVersion(version),
+		environ: os.Environ(), lookupEnv: os.LookupEnv, executable: os.Executable, version: buildVersion(version),
 	}
 	return p.run(ctx, args)
 }
@@ -48,6 +48,7 @@ type program struct {
 	stdout, stderr io.Writer
 	environ        []string
 	lookupEnv      func(string) (string, bool)
+	executable     func() (string, error) // says where this program is
 	version        build
 }
 

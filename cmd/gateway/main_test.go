@@ -44,6 +44,7 @@ func commandLine(t *testing.T, environ []string, stdin string, args ...string) r
 	p := &program{
 		stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, environ: environ,
 		lookupEnv: func(string) (string, bool) { return "", false }, version: build{"v1.2.3", "abc", "go1.26"},
+		executable: func() (string, error) { return onceBuilt, nil },
 	}
 	code := p.run(t.Context(), args)
 	return ran{code, stdout.String(), stderr.String()}

@@ -110,6 +110,22 @@ func TestInitHasAnAgentRunTheProgramThatStartsSooner(t *testing.T) {
 	}
 }
 
+// onceBuilt is where go run puts a program. Tests of the command line are run
+// from there, wherever this one is.
+const onceBuilt = "/tmp/go-build4017/b001/exe/gateway"
+
+func TestAProgramOfGoRunIsKnownByWhereItIs(t *testing.T) {
+	for path, want := range map[string]bool{
+		onceBuilt: true, "/var/cache/go-build1/gateway": true,
+		"/usr/local/bin/gateway": false, "/home/go-builder/bin/gateway": false, "/src/go-build/gateway": false, "/src/my-go-build1x/gateway": false,
+		"/opt/go-build77": false, // its own name
+	} {
+		if got := isTemporary(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
 func TestInitSaysWhatIsWrong(t *testing.T) {
 	home(t)
 	for name, tc := range map[string]struct {

@@ -198,7 +198,7 @@ func readFile(path string) (File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, nil
+		return f, dangling(path)
 	case err != nil:
 		return f, err
 	case !info.Mode().IsRegular():
@@ -211,6 +211,16 @@ func readFile(path string) (File, error) {
 	}
 	f.After = f.Before
 	return f, err
+}
+
+// dangling is an error where a path is a link to what is not there: to write to it
+// would take the link away, and where it leads is not ours to make.
+func dangling(path string) error {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return nil //nolint:nilerr // it is no link: there is nothing, as it may be
+	}
+	return fmt.Errorf("%s is a link to %s, which is not there: make that file, or take the link away, and run this again", path, target)
 }
 
 // ownMark stands in every file of code that is written here.

@@ -214,6 +214,28 @@ func TestS3_ALinkIsFollowed(t *testing.T) {
 	}
 }
 
+func TestS3_ALinkToNothingIsLeftAloneAndNamed(t *testing.T) {
+	o := options(t, "codex")
+	link := filepath.Join(o.Home.Dir, ".codex", "hooks.json")
+	put(t, filepath.Join(o.Home.Dir, ".codex", "x"), "")
+	target := filepath.Join(o.Home.Dir, "dotfiles", "hooks.json")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err := New(o)
+	if want := link + " is a link to " + target + ", which is not there: make that file"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	if to, err := os.Readlink(link); err != nil || to != target {
+		t.Errorf("the link leads to %s: %v", to, err)
+	}
+	put(t, target, "{}")
+	write(t, o)
+	if !strings.Contains(read(t, target), "ask --client codex") {
+		t.Error("the file that was made is not written to")
+	}
+}
+
 func TestTheHooksOfOthersInOurGroupsStay(t *testing.T) {
 	o := options(t, "codex")
 	path := filepath.Join(o.Home.Dir, ".codex", "hooks.json")
