@@ -397,8 +397,13 @@ func (b *builder) renew(l *live, id identity, h *config.Hook) {
 
 func (b *builder) webhookOptions(chainName string, h *config.Hook, e *events) (transport.WebhookOptions, error) {
 	w := h.Webhook
+	where := b.egress(chainName)
+	if err := where.check(h); err != nil {
+		return transport.WebhookOptions{}, err
+	}
 	o := transport.WebhookOptions{
-		URL: w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
+		Permit: where.permit(),
+		URL:    w.URL.String(), Headers: w.Headers, UserAgent: "hookgate/" + b.options.Version,
 		Breaker:     breakerOptions(w.Breaker),
 		MaxInFlight: w.Limits.MaxInFlight, MaxResponseBytes: int64(w.Limits.MaxResponseBytes), Observer: e, ColdAfter: w.ColdAfter, MaxConnAge: w.MaxConnAge,
 	}
@@ -416,7 +421,7 @@ func (b *builder) webhookOptions(chainName string, h *config.Hook, e *events) (t
 	}
 	if w.Auth != nil {
 		var err error
-		if o.Authorizer, err = authorizer(w.Auth, o.Proxy); err != nil {
+		if o.Authorizer, err = authorizer(w.Auth, o.Proxy, o.Permit); err != nil {
 			return o, h.Mistake("auth", err.Error())
 		}
 	}

@@ -48,6 +48,8 @@ type Options struct {
 	// database wins. Without either there is nobody to ask. Both are opened when
 	// something first needs them.
 	StateDir, DatabaseURL string
+	// Egress says where hooks may connect.
+	Egress EgressOptions
 	// Interceptors are asked before every hook of a file, in this order.
 	Interceptors []transport.Interceptor
 	// InterceptorTimeout is the longest each of them may take. Default 5 s.
@@ -116,6 +118,8 @@ type Options struct {
 	// approvalPoll is how often who waits for a person looks by himself. Zero is
 	// the default.
 	approvalPoll time.Duration
+	// egress is what Egress comes to.
+	egress egressPolicies
 }
 
 // withDefaults fills in what was left out and refuses what cannot be.
@@ -146,6 +150,10 @@ func (o Options) withDefaults() (Options, error) {
 	o.RecentDecisions = max(or(o.RecentDecisions, 1000), 0)
 	o.ReloadInterval = or(o.ReloadInterval, 10*time.Second)
 	o.Version = or(o.Version, "devel")
+	var err error
+	if o.egress, err = o.Egress.policies(); err != nil {
+		errs = append(errs, err)
+	}
 	if o.LookupEnv == nil {
 		o.LookupEnv = func(string) (string, bool) { return "", false }
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // authorizer makes the credential of an entry. What a vendor issues is fetched
-// through the entry's own proxy.
-func authorizer(a *config.Auth, proxy func(*http.Request) (*url.URL, error)) (transport.Authorizer, error) {
+// through the entry's own proxy, and from where it may connect.
+func authorizer(a *config.Auth, proxy func(*http.Request) (*url.URL, error), permit transport.Permit) (transport.Authorizer, error) {
 	switch {
 	case a.Basic != nil:
 		return made(credential.NewBasic(a.Basic.User, a.Basic.Password))
@@ -24,14 +24,14 @@ func authorizer(a *config.Auth, proxy func(*http.Request) (*url.URL, error)) (tr
 		return made(credential.NewAWS(credential.AWSOptions{Region: a.AWS.Region, Service: a.AWS.Service, Proxy: proxy}))
 	case a.GoogleIDToken != nil:
 		return made(credential.NewGoogleIDToken(credential.GoogleIDTokenOptions{
-			Audience: a.GoogleIDToken.Audience, CredentialsFile: a.GoogleIDToken.CredentialsFile, Proxy: proxy,
+			Audience: a.GoogleIDToken.Audience, CredentialsFile: a.GoogleIDToken.CredentialsFile, Proxy: proxy, Permit: permit,
 		}))
 	case a.Azure != nil:
 		return made(credential.NewAzure(credential.AzureOptions{Scope: a.Azure.Scope, ClientID: a.Azure.ClientID, Proxy: proxy}))
 	case a.OAuth2 != nil:
 		return made(credential.NewOAuth2(credential.OAuth2Options{
 			TokenURL: a.OAuth2.TokenURL, ClientID: a.OAuth2.ClientID, ClientSecret: a.OAuth2.ClientSecret,
-			Scopes: a.OAuth2.Scopes, Proxy: proxy,
+			Scopes: a.OAuth2.Scopes, Proxy: proxy, Permit: permit,
 		}))
 	}
 	return made(credential.NewBearer(a.Bearer))

@@ -33,8 +33,8 @@ type dialer struct {
 	slots   chan struct{}
 }
 
-func newDialer() *dialer {
-	return &dialer{connect: (&net.Dialer{}).DialContext, slots: make(chan struct{}, parallelDials)}
+func newDialer(permit Permit) *dialer {
+	return &dialer{connect: DialPermitted(permit), slots: make(chan struct{}, parallelDials)}
 }
 
 // dial opens one connection; its error is a *dialError.

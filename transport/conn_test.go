@@ -14,7 +14,7 @@ import (
 
 func TestDialer_GivesADialUpThatNobodyWaitsForAnyLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDialer()
+		d := newDialer(nil)
 		d.connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

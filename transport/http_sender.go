@@ -46,7 +46,7 @@ type connPool struct {
 func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *tls.Config) *httpSender {
 	s := &httpSender{
 		base: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer},
-		proxy: o.Proxy, tls: security, dial: newDialer(), idle: o.MaxInFlight, limit: o.MaxResponseBytes,
+		proxy: o.Proxy, tls: security, dial: newDialer(o.Permit), idle: o.MaxInFlight, limit: o.MaxResponseBytes,
 		age: o.MaxConnAge, seen: observerOf(o),
 	}
 	s.pool.Store(s.newPool())

@@ -45,7 +45,7 @@ func newPlainSender(o WebhookOptions, u *url.URL, headers http.Header) *plainSen
 	}
 	return &plainSender{
 		head: []byte(head.String()), every: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer}, address: net.JoinHostPort(u.Hostname(), port),
-		dial: newDialer(), limit: o.MaxResponseBytes, age: o.MaxConnAge, seen: observerOf(o),
+		dial: newDialer(o.Permit), limit: o.MaxResponseBytes, age: o.MaxConnAge, seen: observerOf(o),
 	}
 }
 

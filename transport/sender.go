@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -70,6 +71,9 @@ func outOfTime(without string, err error) *sendFailure {
 }
 
 func unreachable(err error) *sendFailure {
+	if _, ok := errors.AsType[*notPermitted](err); ok {
+		return &sendFailure{cause: chain.Connect, text: "could not be reached: the gateway's operator does not let hooks connect to its address", err: err}
+	}
 	return &sendFailure{cause: chain.Connect, text: "could not be reached", err: err}
 }
 

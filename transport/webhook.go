@@ -30,6 +30,9 @@ type WebhookOptions struct {
 	// Proxy names the proxy of a request. Nil means none, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Permit is asked about every address that is connected to, a proxy's
+	// included. Nil permits all.
+	Permit Permit
 	// UserAgent says who asks. Empty means "hookgate".
 	UserAgent string
 	Breaker   BreakerOptions

@@ -82,6 +82,9 @@ func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 		Addr: s.Addr, AdminAddr: s.AdminAddr,
 		ConfigFile: s.Config, ChainsDir: s.ChainsDir, AgentsDir: s.AgentsDir, CallersFile: s.Callers,
 		TLSCertFile: s.TLSCertFile, TLSKeyFile: s.TLSKeyFile, AuditState: s.AuditState, StateDir: s.StateDir, DatabaseURL: s.DatabaseURL,
+		Egress: gateway.EgressOptions{
+			Deny: s.EgressDeny, Allow: s.EgressAllow, ChainsDeny: s.ChainsEgressDeny, ChainsAllow: s.ChainsEgressAllow,
+		},
 		AllowAnonymous: s.AllowAnonymous, AllowedHosts: s.AllowedHosts,
 		MaxRequestBytes: s.MaxRequestBytes, MaxInFlight: s.MaxInFlight, MaxTurns: s.MaxTurns, BodyTimeout: s.BodyTimeout,
 		DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout, RecentDecisions: s.RecentDecisions, ReloadInterval: s.ReloadInterval, Pprof: s.Pprof,

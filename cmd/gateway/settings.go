@@ -25,6 +25,10 @@ type settings struct {
 	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
 	Config            string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
 	ChainsDir         string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
+	ChainsEgressDeny  []string      `env:"CHAINS_EGRESS_DENY" help:"where hooks of tenants' chains may not connect, beside metadata services and link-local addresses: comma-separated addresses, ranges, names, *.names, * for everything"`
+	ChainsEgressAllow []string      `env:"CHAINS_EGRESS_ALLOW" help:"where they may all the same: addresses out of refused ranges, names out of refused names"`
+	EgressDeny        []string      `env:"EGRESS_DENY" help:"where no hook may connect, the operator's included"`
+	EgressAllow       []string      `env:"EGRESS_ALLOW" help:"where they may all the same"`
 	AgentsDir         string        `env:"AGENTS_DIR" help:"directory of agents' profiles, one NAME.yaml each; POST /v1/turns runs them"`
 	Callers           string        `env:"CALLERS" help:"file of who may call; without it callers are not told apart"`
 	TLSCertFile       string        `env:"TLS_CERT_FILE" help:"certificate of the main listener, in PEM form; without it that speaks plain HTTP"`

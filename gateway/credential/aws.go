@@ -64,7 +64,7 @@ func NewAWS(o AWSOptions) (*AWS, error) {
 	}
 	return &AWS{
 		region: o.Region, service: o.Service, signer: v4.NewSigner(),
-		keys: &renewed[aws.Credentials]{wire: proxy(o.Proxy).wire, fetch: o.fetch},
+		keys: &renewed[aws.Credentials]{wire: func() *wire { return proxy(o.Proxy).wire(nil) }, fetch: o.fetch},
 	}, nil
 }
 

@@ -44,7 +44,7 @@ func NewAzure(o AzureOptions) (*Token, error) {
 	case !strings.HasSuffix(o.Scope, defaultScope) || !isScope(o.Scope):
 		return nil, fmt.Errorf("azure: scope: %q must be one scope and end in %s", o.Scope, defaultScope)
 	}
-	return newToken("azure", o.Scope, o.Proxy, func(ctx context.Context, w *wire) (string, time.Time, error) {
+	return newToken("azure", o.Scope, o.Proxy, nil, func(ctx context.Context, w *wire) (string, time.Time, error) {
 		source, err := o.source(w.client())
 		if err != nil {
 			return "", time.Time{}, err

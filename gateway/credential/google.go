@@ -19,6 +19,8 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"golang.org/x/oauth2/jwt"
+
+	"github.com/hookgate/hookgate/transport"
 )
 
 // GoogleIDTokenOptions configure Google's ID tokens: what Cloud Run and Cloud
@@ -37,6 +39,8 @@ type GoogleIDTokenOptions struct {
 	// this machine and metadata services. Nil means none, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Permit is asked about every address that is connected to. Nil permits all.
+	Permit transport.Permit
 }
 
 // NewGoogleIDToken returns the credential of a Google service account.
@@ -44,7 +48,11 @@ func NewGoogleIDToken(o GoogleIDTokenOptions) (*Token, error) {
 	if o.Audience == "" {
 		return nil, errors.New("google_id_token: audience: is missing")
 	}
-	return newToken("google_id_token", o.Audience, o.Proxy, func(ctx context.Context, w *wire) (string, time.Time, error) {
+	permit := o.Permit
+	if o.CredentialsFile == "" {
+		permit = nil // who is asked is not the entry's choice
+	}
+	return newToken("google_id_token", o.Audience, o.Proxy, permit, func(ctx context.Context, w *wire) (string, time.Time, error) {
 		token, err := o.fetch(ctx, w.client())
 		if err != nil {
 			return "", time.Time{}, err

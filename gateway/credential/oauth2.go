@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/hookgate/hookgate/transport"
 )
 
 // unstatedLife is how long a token is taken to be valid whose issuer does not
@@ -30,6 +32,8 @@ type OAuth2Options struct {
 	// this machine and metadata services. Nil means none, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Permit is asked about every address that is connected to. Nil permits all.
+	Permit transport.Permit
 }
 
 // NewOAuth2 returns the credential of an OAuth 2.0 client.
@@ -52,7 +56,7 @@ func NewOAuth2(o OAuth2Options) (*Token, error) {
 	grant := &clientcredentials.Config{
 		ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL, Scopes: o.Scopes,
 	}
-	return newToken("oauth2", shown(u), o.Proxy, func(ctx context.Context, w *wire) (string, time.Time, error) {
+	return newToken("oauth2", shown(u), o.Proxy, o.Permit, func(ctx context.Context, w *wire) (string, time.Time, error) {
 		token, err := grant.Token(context.WithValue(ctx, oauth2.HTTPClient, w.client()))
 		switch {
 		case err != nil:

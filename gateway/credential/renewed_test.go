@@ -31,7 +31,7 @@ func (i *issuer) fetch(ctx context.Context, _ *wire) (string, time.Time, error) 
 }
 
 func fetchedBy(fetch fetcher[string]) *renewed[string] {
-	return &renewed[string]{fetch: fetch, wire: proxy(nil).wire}
+	return &renewed[string]{fetch: fetch, wire: func() *wire { return proxy(nil).wire(nil) }}
 }
 
 // want gets a value and holds it to what is expected.
@@ -229,7 +229,7 @@ func TestA5_APanicOfALibraryIsAFailureThatDoesNotSayMore(t *testing.T) {
 func TestA2_ATokenThatTheEndpointRefusesIsForgottenOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour}
-		token := newToken("test", "tests", nil, i.fetch)
+		token := newToken("test", "tests", nil, nil, i.fetch)
 		for _, c := range []struct {
 			at     time.Duration
 			forget bool

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/hookgate/hookgate/transport"
 )
 
 // Token is a bearer token that somebody issues and that expires. The zero Token
@@ -15,10 +17,10 @@ type Token struct {
 	header        *renewed[string] // the value of Authorization
 }
 
-// newToken takes a fetcher of tokens.
-func newToken(kind, purpose string, p proxy, fetch fetcher[string]) *Token {
+// newToken takes a fetcher of tokens, which connects where permit permits alone.
+func newToken(kind, purpose string, p proxy, permit transport.Permit, fetch fetcher[string]) *Token {
 	return &Token{kind: kind, purpose: purpose, header: &renewed[string]{
-		wire: p.wire,
+		wire: func() *wire { return p.wire(permit) },
 		fetch: func(ctx context.Context, w *wire) (string, time.Time, error) {
 			token, expires, err := fetch(ctx, w)
 			if err == nil {

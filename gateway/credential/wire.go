@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hookgate/hookgate/transport"
 )
 
 // maxAnswerBytes bounds what an endpoint may answer.
@@ -76,10 +78,16 @@ type wire struct {
 	last string // empty where nothing was asked
 }
 
-// wire returns one for an attempt.
-func (p proxy) wire() *wire {
+// wire returns one for an attempt, which connects where permit permits alone; nil
+// permits all.
+func (p proxy) wire(permit transport.Permit) *wire {
+	dial := transport.DialPermitted(permit)
 	t := &http.Transport{
-		DialContext:     (&net.Dialer{Timeout: dialPatience}).DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, dialPatience)
+			defer cancel()
+			return dial(ctx, network, address)
+		},
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
 	p.configure(t)

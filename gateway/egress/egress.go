@@ -1,0 +1,195 @@
+// Package egress says where hooks may connect.
+//
+// What holds here:
+//
+//   - E1 What is judged is the address that is connected to, whatever name it was
+//     found by, and however it is written; and the name as well.
+//   - E2 What is allowed by name is not allowed to lead to a forbidden address:
+//     whoever answers for the name could lead it anywhere.
+//   - E3 An address that cannot be read is refused.
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// metadata are the addresses and names at which clouds hand out credentials to
+// whoever asks from the right machine, and link-local addresses as a whole.
+func metadata() []string {
+	return []string{
+		"169.254.0.0/16", "fe80::/10", // link-local: AWS, Google, Azure, Oracle, DigitalOcean and others
+		"fd00:ec2::/32",   // AWS over IPv6
+		"fd20:ce::254",    // Google over IPv6
+		"100.100.100.200", // Alibaba
+		"168.63.129.16",   // Azure's agent
+		"metadata.google.internal",
+	}
+}
+
+// Options are what a policy is made of. Each entry is an address, a range of
+// addresses like 10.0.0.0/8, a name, a name like *.example.com for all below it,
+// or * for everything.
+type Options struct {
+	// Deny is what is refused, unless Allow has it: an address by an address or
+	// a range, a name by a name, everything by either.
+	Deny, Allow []string
+	// NoMetadata adds metadata services and link-local addresses to Deny.
+	NoMetadata bool
+}
+
+// Policy is where somebody may connect. The nil Policy refuses everything.
+type Policy struct {
+	deny, allow list
+}
+
+// list is what one list of a policy has.
+type list struct {
+	ranges     []netip.Prefix
+	names      []string // in lower case; one that begins with a dot is all below it
+	everything bool
+}
+
+// New makes a policy, or says every entry that is none.
+func New(o Options) (*Policy, error) {
+	p := &Policy{}
+	var errs []error
+	if o.NoMetadata {
+		errs = append(errs, p.deny.add(metadata()...))
+	}
+	errs = append(errs, p.deny.add(o.Deny...), p.allow.add(o.Allow...))
+	if p.allow.everything {
+		errs = append(errs, errors.New("* allows everything: leave out what denies it instead"))
+	}
+	return p, errors.Join(errs...)
+}
+
+func (l *list) add(entries ...string) error {
+	var errs []error
+	for _, entry := range entries {
+		text := strings.ToLower(strings.TrimSpace(entry))
+		prefix, err := netip.ParsePrefix(text)
+		addr, isAddr := Literal(text)
+		switch {
+		case text == "*":
+			l.everything = true
+		case isAddr:
+			l.ranges = append(l.ranges, netip.PrefixFrom(addr, addr.BitLen()))
+		case err == nil:
+			l.ranges = append(l.ranges, plainRange(prefix))
+		case isName(strings.TrimPrefix(text, "*.")):
+			l.names = append(l.names, strings.TrimPrefix(strings.TrimSuffix(text, "."), "*"))
+		default:
+			errs = append(errs, fmt.Errorf("%.60q is neither an address, a range like 10.0.0.0/8, a name, a name like *.example.com, nor *", entry))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// plainRange is a range without the bits that do not count, and of IPv4 where it
+// is one.
+func plainRange(p netip.Prefix) netip.Prefix {
+	if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(a.Unmap(), p.Bits()-96).Masked()
+	}
+	return p.Masked()
+}
+
+func isName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	return s != "" && s[0] != '.' && !strings.Contains(s, "..") && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("-._", c)
+	})
+}
+
+// Permit says why a connection to an address that was found by the name host may
+// not be made, nil where it may. The host may be an address itself.
+func (p *Policy) Permit(host string, addr netip.Addr) error {
+	if p == nil || !addr.IsValid() {
+		return errors.New("it is not known where hooks may connect")
+	}
+	name := plainName(host)
+	if p.deny.hasName(name) && !p.allow.hasName(name) {
+		return refused("the name "+name, host, addr)
+	}
+	to := plainAddr(addr)
+	if r, denied := p.deny.rangeOf(to); denied {
+		if _, allowed := p.allow.rangeOf(to); !allowed {
+			return refused(r.String(), host, addr)
+		}
+	}
+	if _, allowed := p.allow.rangeOf(to); p.deny.everything && !allowed && !p.allow.hasName(name) {
+		return refused("everything that is not allowed", host, addr)
+	}
+	return nil
+}
+
+// PermitHost says why connections to a host may not be made, as far as it shows
+// before one is: by its name, or where it is an address in some spelling.
+func (p *Policy) PermitHost(host string) error {
+	if addr, ok := Literal(host); ok {
+		return p.Permit(host, addr)
+	}
+	if name := plainName(host); p == nil || p.deny.hasName(name) && !p.allow.hasName(name) {
+		return fmt.Errorf("%s may not be connected to: it is refused by its name", host)
+	}
+	return nil
+}
+
+func refused(by, host string, addr netip.Addr) error {
+	return fmt.Errorf("%s (%s) may not be connected to: %s is refused", addr, host, by)
+}
+
+func plainName(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+func (l *list) hasName(name string) bool {
+	return slices.ContainsFunc(l.names, func(known string) bool {
+		return name == known || known[0] == '.' && strings.HasSuffix(name, known)
+	})
+}
+
+func (l *list) rangeOf(addr netip.Addr) (netip.Prefix, bool) {
+	i := slices.IndexFunc(l.ranges, func(r netip.Prefix) bool { return r.Contains(addr) })
+	if i < 0 {
+		return netip.Prefix{}, false
+	}
+	return l.ranges[i], true
+}
+
+// plainAddr is an address without its zone, and that of IPv4 where it leads to
+// one (E1).
+func plainAddr(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	translated := netip.PrefixFrom(netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b}), 96) // of NAT64, RFC 6052
+	if translated.Contains(addr) {
+		bytes := addr.As16()
+		return netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	return addr
+}
+
+// Policies are those that all hold.
+type Policies []*Policy
+
+// Permit is that of all policies.
+func (all Policies) Permit(host string, addr netip.Addr) error {
+	for _, p := range all {
+		if err := p.Permit(host, addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PermitHost is that of all policies.
+func (all Policies) PermitHost(host string) error {
+	for _, p := range all {
+		if err := p.PermitHost(host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
