@@ -142,6 +142,7 @@ func TestT2_TheClockDecidesWhateverAHookDoes(t *testing.T) {
 		"closes stdout and stays":            {[]string{"read", sayAllow, "close:1", "mark:MARK", "wait"}, running, false},
 		"says why it hangs":                  {[]string{"read", "grumble:no route", "mark:MARK", "wait"}, running + "; stderr: no route", false},
 		"stops itself":                       {[]string{"mark:MARK", "signal:19"}, running, false},
+		"leaves its own group":               {[]string{"desert", "mark:MARK", "wait"}, running, false},
 		"is deaf to signals":                 {[]string{"deaf", "mark:MARK", "wait"}, running, false},
 		"waits for its child":                {[]string{"child:,MARK", "wait"}, running, false},
 		"leaves a child with its stdout":     {[]string{"read", sayAllow, "child:1,MARK"}, held, false},

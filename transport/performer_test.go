@@ -101,6 +101,8 @@ func (h *performer) step(verb, arg string) {
 	case "signal": // itself
 		must(syscall.Kill(os.Getpid(), syscall.Signal(number(arg))))
 		time.Sleep(lifetime)
+	case "desert": // its own group for that of its parent
+		must(syscall.Setpgid(0, must2(syscall.Getpgid(os.Getppid()))))
 	case "deaf": // to every polite request to stop
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	case "exit":

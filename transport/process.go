@@ -322,10 +322,12 @@ type process struct {
 }
 
 // end kills what there is of the group. It is the same whether the leader
-// still runs, has stopped itself or has exited.
+// still runs, has stopped itself or has exited. One that has joined another
+// group is met by itself: nobody else would ever end it.
 func (p *process) end() {
 	p.ending.Do(func() {
 		_ = syscall.Kill(-p.leader.Pid, syscall.SIGKILL) // its error is that there is nobody left
+		_ = p.leader.Kill()                              // its error is that it has exited
 		close(p.ended)
 	})
 }

@@ -245,9 +245,10 @@ func TestACallIsNotFailedByAProcessThatDiedBeforeIt(t *testing.T) {
 func TestT2_AnOverrunFailsItsCallAndNoOther(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][]string{
-		"does not answer": {},
-		"stops itself":    {"signal:19"},
-		"half an answer":  {sayAllow},
+		"does not answer":      {},
+		"stops itself":         {"signal:19"},
+		"half an answer":       {sayAllow},
+		"leaves its own group": {"desert"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
