@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
@@ -343,6 +344,7 @@ func (b *builder) command(h *config.Hook) (binding, error) {
 	c := h.Command
 	o := transport.CommandOptions{
 		Argv: c.Argv, Dir: c.Dir, Env: environment(b.options.HookEnvironment, c.Env),
+		Secrets: unknown(b.options.HookEnvironment, c.Secrets),
 		MaxResponseBytes: int64(c.Limits.MaxResponseBytes), MaxInFlight: c.Limits.MaxInFlight,
 	}
 	if c.Processes == 0 || b.dry {
@@ -359,6 +361,14 @@ func environment(base []string, own map[string]string) []string {
 		all = append(all, name+"="+own[name])
 	}
 	return all
+}
+
+// unknown are those of some secrets that not every program is told: what a home
+// directory is called, say, is none.
+func unknown(base, secrets []string) []string {
+	return slices.DeleteFunc(slices.Clone(secrets), func(secret string) bool {
+		return slices.ContainsFunc(base, func(entry string) bool { return strings.HasSuffix(entry, "="+secret) })
+	})
 }
 
 func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding, error) {

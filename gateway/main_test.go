@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 		}
 	case "environment":
 		fmt.Printf("{\"decision\":\"deny\",\"reason\":%q}\n", strings.Join(os.Environ(), " "))
+	case "crash": // as a program that prints its whole environment on the way
+		fmt.Fprintf(os.Stderr, "panic: 401 with %s\n", strings.Join(os.Environ(), " "))
+		os.Exit(1)
 	case "agent":
 		runAgent(os.Getenv("GATEWAY_TEST_AGENT"))
 	default:

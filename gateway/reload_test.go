@@ -278,6 +278,45 @@ func TestC10_NoTenantGetsAheadOfTheOperator(t *testing.T) {
 	}
 }
 
+func TestASecretThatAProgramCrashesWithIsShownToNobody(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ env, said string }{
+		"of a file":                    {`TOKEN: "Bearer ${file:token}"`, "what it wrote repeats a secret of its env and is not shown"},
+		"of a variable":                {`TOKEN: "${TOKEN}"`, "what it wrote repeats a secret of its env and is not shown"},
+		"what every program is told":   {`PLACE: "${HOME}"`, "panic: 401 with HOME=/home/gateway GATEWAY_TEST_HOOK=crash PLACE=/home/gateway"},
+		"what stands in the file":      {`PLACE: somewhere-else`, "panic: 401 with HOME=/home/gateway GATEWAY_TEST_HOOK=crash PLACE=somewhere-else"},
+		"too short not to be a chance": {`PLACE: "${SHORT}"`, "panic: 401 with HOME=/home/gateway GATEWAY_TEST_HOOK=crash PLACE=eu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := files(t, map[string]string{
+				"token":      "CANARY-of-a-file\n",
+				"hooks.yaml": fmt.Sprintf("schema: 1\nhooks:\n  - {name: h, command: [%q], env: {GATEWAY_TEST_HOOK: crash, %s}}\n", path, c.env),
+			})
+			variables := map[string]string{"TOKEN": "CANARY-of-a-variable", "HOME": "/home/gateway", "SHORT": "eu"}
+			var decisions syncBuffer
+			r := start(t, Options{
+				ConfigFile: dir + "/hooks.yaml", HookEnvironment: []string{"HOME=/home/gateway"}, DecisionLog: &decisions,
+				LookupEnv: func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
+			})
+			_, reason := r.decide("", preText)
+			if want := "hook 'h' could not answer and denies on failure: exited with status 1: " + c.said; reason != want {
+				t.Errorf("the caller reads %q, want %q", reason, want)
+			}
+			for where, text := range map[string]string{
+				"the decision log": decisions.String(), "the log": r.log.String(),
+				"the list of hooks": r.do(http.MethodGet, r.base+"/v1/hooks", "").body, "the metrics": r.do(http.MethodGet, r.admin+"/metrics", "").body,
+			} {
+				if strings.Contains(text, "CANARY") {
+					t.Errorf("%s has the secret: %s", where, text)
+				}
+			}
+		})
+	}
+}
+
 func TestASubprocessFindsOnlyItsOwnEnvironment(t *testing.T) {
 	t.Setenv("CANARY_TOKEN", "CANARY")
 	path, err := os.Executable()

@@ -23,6 +23,10 @@ type CommandOptions struct {
 	// Env is the whole environment as NAME=VALUE: nothing is added to it. Of
 	// two entries of one name the last counts.
 	Env []string
+	// Secrets are parts of Env that nobody else may read: where the program fails
+	// and has repeated one, what it said is not shown. One of less than eight
+	// bytes is in any text by chance, and is not looked for.
+	Secrets []string
 	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
 	MaxResponseBytes int64
 	// MaxInFlight bounds the calls under way. Zero means 64.
@@ -106,6 +110,7 @@ func (c *Command) Ask(ctx context.Context, call chain.Call) chain.Answer {
 			return chain.Answer{Failure: s.failure}
 		}
 		a := readAnswer(s.text, call.Request.Event())
+		c.program.hidden.unshown(a.Failure, s.text)
 		if a.Failure != nil {
 			a.Failure.Detail = addDetail(a.Failure.Detail, s.stderr)
 		}

@@ -116,6 +116,47 @@ func TestT3_OfStderrOnlyTheEndIsKept(t *testing.T) {
 	same(t, chain.Fail(chain.Exit, want, ""), got)
 }
 
+func TestT4_WhatRepeatsASecretOfAProgramIsNotShown(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-hunter2"
+	long := strings.Repeat("0123456789abcdef", 1024)
+	const unshown, unshownStdout = "what it wrote " + repeatsSecret, "what it wrote to stdout " + repeatsSecret
+	for name, c := range map[string]struct {
+		steps []string // of a command, each line of which a worker obeys
+		text  string
+		want  string // of a worker: in its detail
+	}{
+		"in a crash":    {[]string{"grumble:401 with " + secret, "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"in two pieces": {[]string{"grumble:" + secret[:9], "grumble:" + secret[9:], "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"before so much that nothing of it is kept": {[]string{"grumble:" + secret, "flood:1048576", "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"before so much that its end is kept":       {[]string{"grumble:" + secret + strings.Repeat("e", tailKept-9), "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"a part of one of several lines":            {[]string{"grumble:a-line-of-a-key", "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"one that is longer than what is kept":      {[]string{"grumble:" + long, "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"in an answer that is none":                 {[]string{`say:{"token":"` + secret + `"}` + "\n"}, "did not answer with one decision object", unshownStdout},
+		"in an answer that is none, escaped":        {[]string{`say:{"decision":"\u0068unter2-hunter2"}` + "\n"}, "answered an unknown decision", unshownStdout},
+		"beside an answer that is none":             {[]string{"grumble:" + secret, "say:{}\n"}, "did not answer with one decision object", "stderr: " + unshown},
+		"something that only looks like it":         {[]string{"grumble:hunter2-hunter3", "exit:1"}, "exited with status 1: hunter2-hunter3", "stderr: hunter2-hunter3"},
+		"what is too short not to be a chance":      {[]string{"grumble:short", "exit:1"}, "exited with status 1: short", "stderr: short"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			secrets := []string{secret, "short", "a-line-of-a-key\nanother", long}
+			once := newCommand(t, CommandOptions{Argv: self(t, append([]string{"read"}, c.steps...)...), Secrets: secrets})
+			f := once.Ask(t.Context(), plain(t)).Failure
+			if f == nil || f.Text != c.text || f.Cause != chain.Exit && !strings.HasSuffix(f.Detail, c.want) {
+				t.Errorf("a command: failure %+v, want %q and %q", f, c.text, c.want)
+			}
+			stays := newWorker(t, WorkerOptions{Processes: 1, Backoff: never(), Command: CommandOptions{Argv: self(t, "obey"), Secrets: secrets}})
+			for _, whose := range []string{"of the call", "of the next"} {
+				f = stays.Ask(t.Context(), told(t, c.steps...)).Failure
+				if f == nil || !strings.HasSuffix(f.Detail, c.want) || strings.Contains(f.Text, "hunter2") {
+					t.Errorf("a worker: failure %s %+v, want %q", whose, f, c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestAFloodOfStderrBlocksNobody(t *testing.T) {
 	t.Parallel()
 	same(t, allowing(), hookCommand(t, "read", "flood:33554432", sayAllow).Ask(t.Context(), plain(t)))

@@ -10,7 +10,8 @@
 //   - T3 Everything read from a participant is bounded; one byte over is a
 //     failure, never a truncation.
 //   - T4 A failure's Text carries nothing that an endpoint sent. Addresses,
-//     headers and bodies go to Detail.
+//     headers and bodies go to Detail. What a question or a program was given
+//     as a secret is in neither.
 //   - T5 A call whose caller hung up is counted for nothing.
 //   - T6 Calls in flight are bounded per entry; what is over the bound fails
 //     at once and starves nobody else.

@@ -35,6 +35,8 @@ type program struct {
 	argv []string
 	dir  string
 	env  []string
+	// hidden is what env has in it that nobody else may read.
+	hidden *secrets
 	// alive bounds the processes that are not reaped yet. Killed ones that
 	// hang inside the kernel would otherwise pile up without end.
 	alive limit
@@ -63,7 +65,7 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 		return nil, err
 	}
 	return &program{
-		argv: slices.Clone(o.Argv), dir: dir, env: env,
+		argv: slices.Clone(o.Argv), dir: dir, env: env, hidden: secretsAmong(o.Secrets),
 		alive: limit{max: int64(most)}, isInit: os.Getpid() == 1,
 	}, nil
 }
@@ -155,6 +157,7 @@ func (p *program) startOnce() (*process, error) {
 	}
 	running := &process{
 		leader: leader, in: pipes.ours[0], out: pipes.ours[1], err: pipes.ours[2],
+		hidden: p.hidden, stderr: tail{hidden: p.hidden},
 		drained: make(chan struct{}),
 		exited:  make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}), cleared: make(chan struct{}),
 	}
@@ -310,6 +313,7 @@ func closeAll(files ...*os.File) {
 type process struct {
 	leader       *os.Process
 	in, out, err *os.File
+	hidden       *secrets
 	stderr       tail
 
 	drained chan struct{} // closed at the end of stderr

@@ -20,9 +20,12 @@ const pipeHolds = 64 << 10
 
 // tail keeps the end of a program's stderr for the text of a failure (T3).
 type tail struct {
-	mu   sync.Mutex
-	kept []byte
-	cut  bool // something came before
+	hidden *secrets // what is not shown
+
+	mu      sync.Mutex
+	kept    []byte
+	cut     bool // something came before
+	repeats bool // what is hidden
 }
 
 // drain reads until the end or until the file is closed. It goes on whatever
@@ -63,6 +66,7 @@ func (t *tail) add(said []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, said...)
+	t.repeats = t.repeats || t.hidden.in(string(t.kept)) // before it is cut: the end of a secret tells it too
 	if over := len(t.kept) - tailKept; over > 0 {
 		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
 		t.cut = true
@@ -73,13 +77,16 @@ func (t *tail) add(said []byte) {
 func (t *tail) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept, t.cut = t.kept[:0], false
+	t.kept, t.cut, t.repeats = t.kept[:0], false, false
 }
 
 // String is the tail on one line, at most tailKept bytes of it.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.repeats {
+		return "what it wrote " + repeatsSecret
+	}
 	kept, cut := t.kept, t.cut
 	for cut && len(kept) > 0 && !utf8.RuneStart(kept[0]) {
 		kept = kept[1:] // the rest of a character that was cut in two

@@ -138,6 +138,7 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 		return p.unruly(call, "wrote more than its answer"), true
 	}
 	answer = readAnswer(line, call.Request.Event())
+	p.hidden.unshown(answer.Failure, line)
 	// The line's bytes are written over by the next one.
 	answer.Outcome.Input = bytes.Clone(answer.Outcome.Input)
 	answer.Outcome.Output = bytes.Clone(answer.Outcome.Output)

@@ -20,6 +20,8 @@ type Command struct {
 	// Env are the variables that the program has on top of the few that every
 	// program has; nil is none.
 	Env map[string]string
+	// Secrets are what references in Env stand for, sorted.
+	Secrets []string
 	// Processes is how many workers are kept alive; 0 is a process for each
 	// call.
 	Processes int
@@ -35,7 +37,7 @@ func (r *reading) command(o object) *Command {
 		}
 	}
 	if v, ok := o["env"]; ok {
-		c.Env = r.env(v)
+		c.Env, c.Secrets = r.env(v)
 	}
 	if v, ok := o["worker"]; ok {
 		c.Processes = r.worker(v)
@@ -100,23 +102,26 @@ func (r *reading) directory(v value, s string) string {
 	return filepath.Join(r.home, s)
 }
 
-// env reads the variables of a program.
-func (r *reading) env(v value) map[string]string {
+// env reads the variables of a program, and what the references in them stand
+// for.
+func (r *reading) env(v value) (all map[string]string, secrets []string) {
 	if v.kind != mapping {
 		r.want(v, "a mapping of variables to texts")
-		return nil
+		return nil, nil
 	}
-	all := map[string]string{}
+	all = map[string]string{}
 	for _, m := range r.unique(v) {
 		if !isVariable(m.key) {
 			r.failAt(m.keyAt, v.way, "%s is not the name of a variable: want letters, digits and _", quote(m.key))
 			continue
 		}
-		if s, ok := r.filled(m); ok && r.noNUL(m, s) {
+		if s, found, ok := r.filledFrom(m); ok && r.noNUL(m, s) {
 			all[m.key] = s
+			secrets = append(secrets, found...)
 		}
 	}
-	return all
+	slices.Sort(secrets)
+	return all, slices.Compact(secrets)
 }
 
 func (r *reading) worker(v value) int {

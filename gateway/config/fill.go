@@ -22,16 +22,22 @@ type filler struct {
 // filled reads a text and fills in what it refers to. It is never empty where
 // the file has a reference.
 func (r *reading) filled(v value) (string, bool) {
+	full, _, ok := r.filledFrom(v)
+	return full, ok
+}
+
+// filledFrom is filled, and what the references stand for.
+func (r *reading) filledFrom(v value) (full string, found []string, ok bool) {
 	s, ok := r.text(v)
 	if !ok {
-		return "", false
+		return "", nil, false
 	}
-	full, err := r.expand(s)
+	full, found, err := r.expand(s)
 	if err != nil {
 		r.fail(v, "%v", err)
-		return "", false
+		return "", nil, false
 	}
-	return full, true
+	return full, found, true
 }
 
 // unreadable is about a reference that is none, and quotes what stands there.
@@ -47,7 +53,7 @@ func (r *reading) secretText(v value) (string, bool) {
 		r.wantSecret(v, "a text in quotes")
 		return "", false
 	}
-	full, err := r.expand(v.text)
+	full, _, err := r.expand(v.text)
 	if _, quotes := errors.AsType[unreadable](err); quotes {
 		err = errors.New("has a dollar and a brace that are not ${NAME} or ${file:PATH}; a dollar before a brace is written $$")
 	}
@@ -72,29 +78,30 @@ func (r *reading) wantSecret(v value, wanted string) {
 }
 
 // expand replaces ${NAME} by a variable, ${file:PATH} by what a file holds and
-// $$ by a dollar. Every other dollar stands for itself. Errors name what was
-// referred to, never what was found there.
-func (r *reading) expand(s string) (string, error) {
+// $$ by a dollar. Every other dollar stands for itself. It returns what it put
+// there as well. Errors name what was referred to, never what was found there.
+func (r *reading) expand(s string) (filled string, found []string, err error) {
 	var full strings.Builder
 	for {
-		before, after, found := strings.Cut(s, "$")
+		before, after, more := strings.Cut(s, "$")
 		full.WriteString(before)
 		switch {
-		case !found:
-			return full.String(), nil
+		case !more:
+			return full.String(), found, nil
 		case strings.HasPrefix(after, "$"):
 			full.WriteByte('$')
 			s = after[1:]
 		case strings.HasPrefix(after, "{"):
 			name, rest, closed := strings.Cut(after[1:], "}")
 			if !closed {
-				return "", unreadable(fmt.Sprintf("%s has no closing brace; a dollar before a brace is written $$", quote("$"+after)))
+				return "", nil, unreadable(fmt.Sprintf("%s has no closing brace; a dollar before a brace is written $$", quote("$"+after)))
 			}
-			found, err := r.resolve(name)
+			value, err := r.resolve(name)
 			if err != nil {
-				return "", err
+				return "", nil, err
 			}
-			full.WriteString(found)
+			full.WriteString(value)
+			found = append(found, value)
 			s = rest
 		default:
 			full.WriteByte('$')

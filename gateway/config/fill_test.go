@@ -34,7 +34,7 @@ func TestF3_ReferencesAreFilledIn(t *testing.T) {
 		"${file:spaces}":                 "  x ",
 		"Bearer ${file:token}, ${A}{}$x": "Bearer abc, 1{}$x",
 	} {
-		got, err := r.expand(text)
+		got, _, err := r.expand(text)
 		if err != nil || got != want {
 			t.Errorf("expand(%q) = %q, %v; want %q", text, got, err, want)
 		}

@@ -37,6 +37,7 @@ func (c *Command) fingerprint(d digest) {
 		d.text(name)
 		d.text(c.Env[name])
 	}
+	d.texts(c.Secrets)
 	d.number(c.Processes)
 	c.Limits.fingerprint(d)
 }

@@ -48,8 +48,8 @@ func TestF8_TheSameValueFromElsewhereIsTheSameFingerprint(t *testing.T) {
 		}
 	}
 	equal(
-		`{name: a, command: [x], env: {A: "1", B: "2"}}`, `{name: a, command: [x], env: {B: "${B}", A: "${A}"}}`,
-		`{name: a, command: ["x"], env: {B: "2", A: "${file:one}"}, max_in_flight: 64, dir: .}`,
+		`{name: a, command: [x], env: {A: "${A}", B: "${B}"}}`, `{name: a, command: [x], env: {B: "${B}", A: "${file:one}"}}`,
+		`{name: a, command: ["x"], env: {B: "${B}", A: "${A}"}, max_in_flight: 64, dir: .}`,
 	)
 	equal(
 		`{name: a, url: "https://h", headers: {X-A: "1"}}`,
@@ -66,6 +66,7 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 	for _, text := range []string{
 		`command: [x]`, `command: [y]`, `command: [x, ""]`, `command: [x, "", ""]`, `command: [x, a, b]`, `command: [x, ab]`,
 		`command: [x], dir: sub`, `command: [x], env: {A: "1"}`, `command: [x], env: {A: "2"}`, `command: [x], env: {A1: ""}`,
+		`command: [x], env: {A: "${A}"}`, // a secret, where the same text in the file is none
 		`command: [x], env: {A: "1", B: "2"}`, `command: [x], worker: {processes: 1}`, `command: [x], worker: {processes: 2}`,
 		`command: [x], max_in_flight: 1`, `command: [x], max_response_bytes: 1`,
 		`url: "https://h"`, `url: "https://h/"`, `url: "https://h?a"`, `url: "http://localhost"`, `url: "https://h", headers: {X: "1"}`,

@@ -74,6 +74,7 @@ hooks:
 				Command: &Command{
 					Argv: []string{"./no-force-push.sh", ""}, Dir: filepath.Join(dir, "scripts"),
 					Env:       map[string]string{"TEAM": "red", "TOKEN": "x-s3cret-$y$", "PLAIN": "a"},
+					Secrets:   []string{"red", "s3cret"},
 					Processes: 4, Limits: Limits{MaxInFlight: 7, MaxResponseBytes: 2048},
 				},
 				Event: chain.PreToolUse, Tools: []string{"shell", "mcp__git__*"},
