@@ -37,6 +37,18 @@ func CheckValue(text []byte) error {
 	})
 }
 
+// OneLine returns a JSON value on one line, for texts of which each line is one
+// value. Outside of strings JSON has line breaks only as blanks, and inside
+// none, so each becomes a space. Where there are none the value is returned
+// itself.
+func OneLine(value []byte) []byte {
+	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
+		return value
+	}
+	line := bytes.ReplaceAll(value, []byte{'\n'}, []byte{' '})
+	return bytes.ReplaceAll(line, []byte{'\r'}, []byte{' '})
+}
+
 // ReadObject reads text as exactly one JSON object under the contract's rules
 // and calls member for each of its members, in order, with the decoded name,
 // the bytes of the value without surrounding blanks, and where in text they

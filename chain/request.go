@@ -225,16 +225,8 @@ func (r *Request) IsError() bool { return r.isError }
 // rewritten since in its place.
 func (r *Request) JSON() []byte { return slices.Clip(r.text) }
 
-// Line is the envelope on one line, without its end. Outside of strings JSON
-// has line breaks only as blanks, and inside none, so each becomes a space.
-func (r *Request) Line() []byte {
-	if bytes.IndexByte(r.text, '\n') < 0 && bytes.IndexByte(r.text, '\r') < 0 {
-		return r.JSON()
-	}
-	line := bytes.TrimRight(r.text, "\r\n")
-	line = bytes.ReplaceAll(line, []byte{'\n'}, []byte{' '})
-	return bytes.ReplaceAll(line, []byte{'\r'}, []byte{' '})
-}
+// Line is the envelope on one line, without its end.
+func (r *Request) Line() []byte { return OneLine(slices.Clip(bytes.TrimRight(r.text, "\r\n"))) }
 
 // WithInput returns the call with another input, which must be valid JSON.
 func (r *Request) WithInput(input json.RawMessage) *Request {

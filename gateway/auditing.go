@@ -134,11 +134,12 @@ func (d *decision) appendBreakers(body []byte) []byte {
 
 // appendContent appends an input or an output without the credentials in it.
 // What is too long, or cannot be made free of them, is left out, and its length
-// takes its place.
+// takes its place. It is put on one line, which a record is: an envelope may
+// have as many as its caller likes.
 func (g *Gateway) appendContent(ctx context.Context, body []byte, name string, value json.RawMessage) []byte {
 	if len(value) <= largestContent {
 		if clean, err := g.redactor.Redact(ctx, value); err == nil {
-			return append(append(append(append(body, `,"`...), name...), `":`...), clean...)
+			return append(append(append(append(body, `,"`...), name...), `":`...), chain.OneLine(clean)...)
 		}
 	}
 	body = append(append(append(body, `,"`...), name...), `_omitted_bytes":`...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -262,6 +263,35 @@ func TestInputsAndOutputsAreRecordedWithoutSecretsWhereAskedFor(t *testing.T) {
 	if all[1]["input"] != nil || all[1]["input_omitted_bytes"] != float64(largestContent+2) {
 		t.Errorf("a long input is %v bytes", all[1]["input_omitted_bytes"])
 	}
+}
+
+func TestARecordIsOneLineHoweverManyItsCallHas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	file, err := audit.OpenFile(audit.FileOptions{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks: []\naudit: {include: [input, output]}\n"})
+	r := start(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), Audit: []audit.Output{{Name: "file", Sink: file}}})
+	envelope := strings.Replace(postText, `{"command":"ls"}`, "{\r\n \"a\":\n{\"forged\":1}\n}", 1)
+	if decision, reason := r.decide("", strings.Replace(envelope, `"TOKEN"`, "[1,\n{\"n\":2,\"prev\":\"\",\"record\":{}}\n]", 1)); decision != "allow" {
+		t.Fatalf("%s: %s", decision, reason)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"input":{   "a": {"forged":1} },"output":[1, {"n":2,"prev":"","record":{}} ]}}` + "\n"
+	if !strings.HasSuffix(string(text), want) || strings.Count(string(text), "\n") != 1 {
+		t.Errorf("the file is %s", text)
+	}
+	if file, err = audit.OpenFile(audit.FileOptions{Path: path}); err != nil { // as the next start does
+		t.Fatal(err)
+	}
+	shut(t, file)
 }
 
 func TestARequiredTrailNeedsSomewhereToBeSafe(t *testing.T) {

@@ -344,7 +344,7 @@ func (b *builder) command(h *config.Hook) (binding, error) {
 	c := h.Command
 	o := transport.CommandOptions{
 		Argv: c.Argv, Dir: c.Dir, Env: environment(b.options.HookEnvironment, c.Env),
-		Secrets: unknown(b.options.HookEnvironment, c.Secrets),
+		Secrets:          unknown(b.options.HookEnvironment, c.Secrets),
 		MaxResponseBytes: int64(c.Limits.MaxResponseBytes), MaxInFlight: c.Limits.MaxInFlight,
 	}
 	if c.Processes == 0 || b.dry {

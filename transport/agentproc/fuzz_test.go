@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookgate/hookgate/chain"
 )
 
 // FuzzEvent holds that no line is read two ways: the scanner of damaged lines
@@ -112,7 +114,7 @@ func FuzzResponse(f *testing.F) {
 		text := held.response(id)
 		again, same, err := parseResponse(text)
 		if err != nil || again != id || same.Behavior != answer.Behavior || same.Message != answer.Message ||
-			string(same.UpdatedInput) != string(oneLine(answer.UpdatedInput)) {
+			string(same.UpdatedInput) != string(chain.OneLine(answer.UpdatedInput)) {
 			t.Fatalf("%s read again as %q, %+v, %v", text, again, same, err)
 		}
 	})

@@ -1,7 +1,6 @@
 package agentproc
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -76,14 +75,7 @@ func appendName(dst []byte, name string) []byte {
 
 // appendValue appends `,"name":` and a JSON value, on one line.
 func appendValue(dst []byte, name string, value json.RawMessage) []byte {
-	return append(appendName(dst, name), oneLine(value)...)
-}
-
-// oneLine is a JSON value without line breaks, which stand in it only as
-// blanks between tokens.
-func oneLine(value json.RawMessage) json.RawMessage {
-	value = bytes.ReplaceAll(value, []byte{'\n'}, []byte{' '})
-	return bytes.ReplaceAll(value, []byte{'\r'}, []byte{' '})
+	return append(appendName(dst, name), chain.OneLine(value)...)
 }
 
 func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
