@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/hookgate/hookgate/gateway"
 	"github.com/hookgate/hookgate/gateway/logbuffer"
@@ -50,7 +51,11 @@ func (p *program) serve(ctx context.Context, args []string) int {
 		o.Tracer = traces
 		defer func() { _ = traces.Close() }() //nolint:contextcheck // ctx is over by then; what could not be exported was said
 	}
-	g, err := gateway.New(o) //nolint:contextcheck // what it starts lives until it is closed
+	g, err := begin(ctx, func() (*gateway.Gateway, error) { return gateway.New(o) }) //nolint:contextcheck // what it starts lives until it is closed
+	if errors.Is(err, errStopped) {
+		p.complain("gateway: %v\n", err)
+		return exitOK
+	}
 	if err != nil {
 		err = errors.Join(err, closeOutputs(o.Audit))
 		p.complain("gateway: %v\n", err)
@@ -71,6 +76,37 @@ func (p *program) serve(ctx context.Context, args []string) int {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// errStopped says that a stop came before the gateway had begun.
+var errStopped = errors.New("stopped before it had begun: its files were still being read")
+
+// stopPatience is how long a stop waits for a start that is under way.
+const stopPatience = time.Second
+
+// begin makes the gateway. A stop does not wait for files that hang: nobody is
+// served yet, and what reads them ends with the process.
+func begin(ctx context.Context, makes func() (*gateway.Gateway, error)) (*gateway.Gateway, error) {
+	type made struct {
+		gateway *gateway.Gateway
+		err     error
+	}
+	begun := make(chan made, 1)
+	go func() {
+		g, err := makes()
+		begun <- made{g, err}
+	}()
+	select {
+	case m := <-begun:
+		return m.gateway, m.err
+	case <-ctx.Done():
+	}
+	select {
+	case m := <-begun:
+		return m.gateway, m.err // which runs until now
+	case <-time.After(stopPatience):
+		return nil, errStopped
+	}
 }
 
 // options translates settings.
