@@ -262,6 +262,24 @@ func TestARouteIsThatOfTheClientBelowTheAddress(t *testing.T) {
 	}
 }
 
+func TestTheRouteOfAnEnvelopeIsThatOfTheChainThatTheAddressNames(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://127.0.0.1:8080":                               "http://127.0.0.1:8080/v1/decide",
+		"http://127.0.0.1:8080/":                              "http://127.0.0.1:8080/v1/decide",
+		"http://127.0.0.1:8080/v1":                            "http://127.0.0.1:8080/v1/decide",
+		"http://127.0.0.1:8080/v1/decide":                     "http://127.0.0.1:8080/v1/decide",
+		"http://127.0.0.1:8080/v1/chains/dev":                 "http://127.0.0.1:8080/v1/chains/dev/decide",
+		"http://127.0.0.1:8080/v1/chains/dev/?a=b":            "http://127.0.0.1:8080/v1/chains/dev/decide?a=b",
+		"http://127.0.0.1:8080/v1/chains/dev/decide":          "http://127.0.0.1:8080/v1/chains/dev/decide",
+		"https://gate.example/hookgate/v1/chains/dev":         "https://gate.example/hookgate/v1/chains/dev/decide",
+		"https://dlp.example/hooks/that/speak/the/contract?x": "https://dlp.example/hooks/that/speak/the/contract?x",
+	} {
+		if got, err := decidingRoute(address); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", address, got, err, want)
+		}
+	}
+}
+
 func TestK1_AnEventThatIsNoToolCallPasses(t *testing.T) {
 	got := run(t, strings.NewReader(`{"hook_event_name":"SessionStart","session_id":"s","cwd":"/"}`), "--client", "claude-code", "--url", "http://127.0.0.1:1", "--timeout", "5s")
 	if got.Code != 0 || strings.Contains(got.Stdout, chain.Deny.String()) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
@@ -44,15 +45,18 @@ func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 	return p.print(append(outcome.AppendJSON(nil), '\n'))
 }
 
-// decidingRoute is the route that an address means: itself, or the operator's
-// chain where it names none.
+// decidingRoute is the route that an address means: itself where it names one,
+// else that of the operator's chain or of the chain it names.
 func decidingRoute(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", fmt.Errorf("--url is not an address: %w", err)
 	}
-	if u.Path == "" || u.Path == "/" {
+	switch named := path.Clean("/" + u.Path); {
+	case named == "/":
 		u.Path = "/v1/decide"
+	case named == "/v1", path.Base(path.Dir(named)) == "chains":
+		u = u.JoinPath("decide")
 	}
 	return u.String(), nil
 }
