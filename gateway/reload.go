@@ -18,10 +18,14 @@ func loadFiles(o Options) (*config.Set, error) {
 	})
 }
 
-// Reload reads the files again and, if they changed and are good, puts them in
-// force. What is wrong with them is in the log, the metrics and /readyz; the
-// configuration before stays (G3).
-func (g *Gateway) Reload(ctx context.Context) {
+// Reload reads the files again, because somebody asked for it, and puts them in
+// force if they changed and are good. What is wrong with them is in the log, the
+// metrics and /readyz; the configuration before stays (G3).
+func (g *Gateway) Reload(ctx context.Context) { g.reload(ctx, true) }
+
+// reload is one look at the files. One that was asked for is counted whatever it
+// finds, others where they find something else than the look before.
+func (g *Gateway) reload(ctx context.Context, asked bool) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	if g.plans.current() == nil {
@@ -29,26 +33,31 @@ func (g *Gateway) Reload(ctx context.Context) {
 	}
 	set, err := g.set.Next()
 	err = errors.Join(err, g.shown.reload())
-	if err == nil && set.Sum != g.set.Sum {
+	changed := err == nil && set.Sum != g.set.Sum
+	if changed {
 		err = g.adopt(ctx, set)
 	}
 	if err != nil {
-		g.refuse(ctx, err.Error())
+		g.refuse(ctx, err.Error(), asked)
 		return
 	}
 	if g.set != set { // the same files, beside which another one stands that is none of them
 		g.set = set
 		g.warn(ctx, set)
 	}
-	if g.refused.Swap(nil) != nil {
-		g.metrics.FilesGood()
+	recovered := g.refused.Swap(nil) != nil
+	if recovered {
 		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is good again", slog.String("config_sha256", g.plans.sum()))
+	}
+	if !changed && (asked || recovered) {
+		g.metrics.ReloadUnchanged()
+		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is the one in force", slog.String("config_sha256", g.plans.sum()))
 	}
 }
 
-// refuse says once that files were refused, and why.
-func (g *Gateway) refuse(ctx context.Context, why string) {
-	if before := g.refused.Swap(&why); before != nil && *before == why {
+// refuse says that files were refused, and why: once, unless it is asked.
+func (g *Gateway) refuse(ctx context.Context, why string, asked bool) {
+	if before := g.refused.Swap(&why); before != nil && *before == why && !asked {
 		return
 	}
 	g.metrics.ReloadRefused()
@@ -145,7 +154,7 @@ func (g *Gateway) watch(ctx context.Context) {
 	}
 	config.Watch(ctx, config.WatchOptions{
 		Dirs: g.watched, Poll: g.options.ReloadInterval, Logger: g.log,
-		Changed: func() { g.Reload(ctx) },
+		Changed: func() { g.reload(ctx, false) },
 	})
 }
 

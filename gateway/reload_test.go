@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,43 @@ func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
 				t.Errorf("hookgate_config_last_reload_successful is %q with the old file back", good)
 			}
 		})
+	}
+}
+
+func TestAReloadThatIsAskedForIsCountedWhateverItFindsAndALookOnlyForNews(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": saying(t, "old")})
+	file := filepath.Join(dir, "hooks.yaml")
+	g, err := New(Options{ConfigFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	spoil := func() { write(t, file, "schema: 1\nhoks: []\n") }
+	restore := func() { write(t, file, saying(t, "old")) }
+	for i, step := range []struct {
+		before      func()
+		asked       bool
+		ok, invalid string
+	}{
+		{func() {}, false, "0", "0"},
+		{func() {}, true, "1", "0"},
+		{spoil, false, "1", "1"},
+		{func() {}, false, "1", "1"},
+		{func() {}, true, "1", "2"},
+		{restore, false, "2", "2"}, // nothing changed since what is in force, but what was refused is gone
+		{func() {}, false, "2", "2"},
+		{spoil, true, "2", "3"},
+		{restore, true, "3", "3"},
+	} {
+		step.before()
+		g.reload(t.Context(), step.asked)
+		shown := httptest.NewRecorder()
+		g.adminHandler().ServeHTTP(shown, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", http.NoBody))
+		for result, want := range map[string]string{"ok": step.ok, "invalid": step.invalid} {
+			if line := fmt.Sprintf("hookgate_config_reloads_total{result=%q} %s\n", result, want); !strings.Contains(shown.Body.String(), line) {
+				t.Errorf("step %d: the metrics lack %s", i, line)
+			}
+		}
 	}
 }
 

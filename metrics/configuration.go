@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"encoding/hex"
-	"time"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -61,11 +60,7 @@ func (m *Metrics) Configure(c Config) (*Configuration, error) {
 // before, and counts a reload that went well; the first configuration is no
 // reload. It cannot fail, so it belongs right before the moment from which
 // calls meet the new chains.
-func (c *Configuration) Activate() {
-	if c.metrics.active.Swap(&active{catalogue: c.catalogue, since: time.Now()}) != nil {
-		c.metrics.reloaded.Inc()
-	}
-}
+func (c *Configuration) Activate() { c.metrics.activate(c.catalogue) }
 
 // draft is a catalogue in the making.
 type draft struct {

@@ -171,5 +171,19 @@ func (m *Metrics) ReloadRefused() {
 	m.good.Set(0)
 }
 
-// FilesGood says that the files on disk are no longer refused.
-func (m *Metrics) FilesGood() { m.good.Set(1) }
+// ReloadUnchanged counts a reload that found on disk what is in force.
+func (m *Metrics) ReloadUnchanged() {
+	if a := m.active.Load(); a != nil {
+		m.activate(a.catalogue)
+	}
+}
+
+// activate shows the series of a catalogue, and counts a reload that went well
+// where there was one before.
+func (m *Metrics) activate(c *catalogue) {
+	before := m.active.Swap(&active{catalogue: c, since: time.Now()})
+	m.good.Set(1)
+	if before != nil {
+		m.reloaded.Inc()
+	}
+}

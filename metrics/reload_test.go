@@ -121,7 +121,7 @@ func TestThatFilesAreRefusedIsSeenUntilTheyAreGoodAgain(t *testing.T) {
 	for _, step := range []struct {
 		happens func()
 		want    float64
-	}{{func() {}, 1}, {m.ReloadRefused, 0}, {m.ReloadRefused, 0}, {m.FilesGood, 1}} {
+	}{{func() {}, 1}, {m.ReloadRefused, 0}, {m.ReloadRefused, 0}, {m.ReloadUnchanged, 1}} {
 		step.happens()
 		if got := series(t, registry, "hookgate_config_last_reload_successful")[""]; got != step.want {
 			t.Errorf("hookgate_config_last_reload_successful is %v, want %v", got, step.want)

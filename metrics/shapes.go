@@ -83,7 +83,7 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 		configInfo: prometheus.NewDesc(namespace+"config_info",
 			"The digest of the active configuration.", []string{"sha256"}, nil),
 		configSince: prometheus.NewDesc(namespace+"config_last_reload_success_timestamp_seconds",
-			"When the active configuration was loaded.", nil, nil),
+			"When the latest reload went well; at first, the start.", nil, nil),
 	}
 }
 
