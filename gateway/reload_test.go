@@ -60,6 +60,19 @@ func TestG3_AMistakeThatOnlyTheBuilderFindsIsOneOfItsEntry(t *testing.T) {
 	}
 }
 
+func TestG3_AMistakeThatOnlyTheBuilderFindsStandsAtItsKey(t *testing.T) {
+	for text, want := range map[string]string{
+		"    use: secrets\n    with: {nonsense: 1}":                                          `hooks.yaml:5: hooks[0] "a": with: `,
+		"    use: destructive-shell\n    event: post_tool_use":                               `hooks.yaml:5: hooks[0] "a": event: `,
+		"    url: http://127.0.0.1:1/\n    timeout_ms: 5\n    signing:\n      secret: short": `hooks.yaml:6: hooks[0] "a": signing.secret: `,
+	} {
+		dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - name: a\n" + text + "\n"})
+		if _, err := New(Options{ConfigFile: dir + "/hooks.yaml"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nthe error is %v, want one at %s", text, err, want)
+		}
+	}
+}
+
 func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": saying(t, "old")})
 	file := filepath.Join(dir, "hooks.yaml")

@@ -61,6 +61,8 @@ type Hook struct {
 	// not part of it, nor are the secrets of a [Webhook]. Of two loads, entries
 	// with equal fingerprints can share one binding.
 	Fingerprint [sha256.Size]byte
+
+	keys map[string]place // where the keys of the entry stand
 }
 
 // Limits bound what one binding may use.
@@ -99,6 +101,10 @@ func (h *Hook) Mistake(key, message string) Error {
 	at := h.Position
 	if key != "" {
 		at.Path += ": " + key
+		first, _, _ := strings.Cut(key, ".")
+		if stands, ok := h.keys[first]; ok {
+			at.Line, at.Column = stands.line, stands.column
+		}
 	}
 	return Error{at, message}
 }
@@ -148,6 +154,10 @@ func (r *reading) hook(v value) *Hook {
 		Position: r.position(v.at, v.way),
 		Event:    chain.PreToolUse,
 		Timeout:  defaultTimeoutMs * time.Millisecond,
+		keys:     make(map[string]place, len(o)),
+	}
+	for key, at := range o {
+		h.keys[key] = at.keyAt
 	}
 	r.name(h, v, o)
 	r.binding(h, v, o)

@@ -19,7 +19,7 @@ import (
 // plainHooks compares hooks without what is hashed, compiled or private.
 func plainHooks() cmp.Options {
 	return cmp.Options{
-		cmpopts.IgnoreFields(Hook{}, "When", "Fingerprint"), cmpopts.IgnoreFields(Webhook{}, "Secrets"),
+		cmpopts.IgnoreFields(Hook{}, "When", "Fingerprint", "keys"), cmpopts.IgnoreFields(Webhook{}, "Secrets"),
 		cmpopts.IgnoreUnexported(File{}, TLS{}),
 	}
 }

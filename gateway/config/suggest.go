@@ -17,8 +17,8 @@ func didYouMean(word string, known []string) string {
 	best, distance := "", 1+len(word)/3
 	for _, k := range known {
 		d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(k))
-		if len(word) >= 3 && strings.HasPrefix(k, word) {
-			d = min(d, 1) // a word that was cut short, like timeout for timeout_ms
+		if isSwapped(strings.ToLower(word), k) || len(word) >= 3 && strings.HasPrefix(k, word) {
+			d = min(d, 1) // one slip, like evnet for event, or a word that was cut short, like timeout for timeout_ms
 		}
 		if d < distance {
 			best, distance = k, d
@@ -28,6 +28,19 @@ func didYouMean(word string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// isSwapped reports whether two words differ by two neighbours that changed
+// places, which is the commonest slip and two edits to those who count them.
+func isSwapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	at := 0
+	for at < len(a) && a[at] == b[at] {
+		at++
+	}
+	return at+1 < len(a) && a[at] == b[at+1] && a[at+1] == b[at] && a[at+2:] == b[at+2:]
 }
 
 // listed joins words as a sentence does.
