@@ -116,6 +116,9 @@ func (r *reading) coverage(v value) *chain.Coverage {
 
 func (r *reading) hooks(root value, o object) []*Hook {
 	v, ok := o["hooks"]
+	if !ok && isBasis(r.file) {
+		return nil
+	}
 	if !ok {
 		r.fail(root, "hooks is missing: write hooks: [] for a chain without any")
 		return nil
@@ -137,8 +140,14 @@ func (r *reading) hooks(root value, o object) []*Hook {
 // keeps its hooks in .basis/hooks.json and means itself.
 func homeOf(file string) string {
 	dir := filepath.Dir(file)
-	if filepath.Base(file) == "hooks.json" && filepath.Base(dir) == ".basis" {
+	if isBasis(file) && filepath.Base(dir) == ".basis" {
 		return filepath.Dir(dir)
 	}
 	return dir
 }
+
+// isBasis reports whether a file has the name under which basis keeps its hooks.
+// What may be left out there may be left out here: hooks altogether, and with
+// null what an entry need not say. JSON that was cut short is no JSON, so
+// nothing is lost by it.
+func isBasis(file string) bool { return filepath.Base(file) == "hooks.json" }

@@ -149,6 +149,13 @@ func (r *reading) hook(v value) *Hook {
 	if !ok {
 		return nil
 	}
+	if isBasis(r.file) {
+		for _, key := range []string{"tools", "timeout_ms"} {
+			if said, ok := o[key]; ok && said.kind == null {
+				delete(o, key)
+			}
+		}
+	}
 	before := len(r.errors)
 	h := &Hook{
 		Position: r.position(v.at, v.way),
@@ -285,7 +292,7 @@ func (r *reading) policy(h *Hook, o object) {
 		if ok && word == chain.AllowOnFailure.String() {
 			h.OnFailure = chain.AllowOnFailure
 		}
-		if h.Guard && h.OnFailure == chain.AllowOnFailure {
+		if (h.Guard || h.Use != nil) && h.OnFailure == chain.AllowOnFailure {
 			r.warn(v, "a guard that allows on failure guards nothing while it is down")
 		}
 	}

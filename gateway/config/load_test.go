@@ -188,6 +188,38 @@ func TestLoad_ABasisFileLoadsUnchangedAndItsCommandsStartInTheWorkspace(t *testi
 	}
 }
 
+func TestLoad_WhatABasisFileLeavesOutOrSaysWithNullHasItsDefault(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "hooks.json")
+	for text, want := range map[string]int{
+		`{"schema": 1}`:              0,
+		`{"schema": 1, "hooks": []}`: 0,
+		`{"schema": 1, "hooks": [{"name": "g", "command": ["/bin/true"], "tools": null, "timeout_ms": null}]}`: 1,
+	} {
+		write(t, dir, map[string]string{"hooks.json": text})
+		hooks := loaded(t, Options{ConfigFile: file}).Operator.Hooks
+		if len(hooks) != want {
+			t.Errorf("%s: %d hooks, want %d", text, len(hooks), want)
+		}
+		for _, h := range hooks {
+			if h.Tools != nil || h.Timeout != 5*time.Second {
+				t.Errorf("%s: tools %q, timeout %s", text, h.Tools, h.Timeout)
+			}
+		}
+	}
+	for _, text := range []string{
+		`{"schema": 1, "hooks": null}`,
+		`{"schema": 1, "hooks": [{"name": "g", "command": ["/bin/true"], "event": null}]}`,
+		`{"schema": 1, "hooks": [{"name": "g", "command": ["/bin/true"], "on_failure": null}]}`,
+		`{"schema": 1, "hooks": [{"name": "g", "command": null}]}`,
+	} {
+		write(t, dir, map[string]string{"hooks.json": text})
+		if _, err := Load(Options{ConfigFile: file}); err == nil {
+			t.Errorf("%s loads", text)
+		}
+	}
+}
+
 func TestLoad_ADirectoryIsRelativeToThatOfTheFileUnlessItIsAbsolute(t *testing.T) {
 	hooks := entries(t, "schema: 1\nhooks:\n  - {name: a, command: [x], dir: /opt/./hooks/}\n  - {name: b, command: [x], dir: ../hooks}\n  - {name: c, command: [x]}\n")
 	home := hooks[2].Command.Dir

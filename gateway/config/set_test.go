@@ -110,7 +110,7 @@ hooks:
   - {name: e, url: "http://LocalHost/"}
   - {name: f, use: shell, tools: ["Edit|Write", "mcp__.*", "mcp__*", fs.read]}
   - {name: g, use: shell, when: [{field: /inputs/command, exists: true}, {field: /session, exists: true}, {field: /input, exists: true}]}
-  - {name: h, use: shell, event: post_tool_use, when: [{field: /output, exists: true}]}
+  - {name: h, use: shell, event: post_tool_use, on_failure: allow, when: [{field: /output, exists: true}]}
 budget_ms: 20000
 `,
 		"chains/a.yaml": "schema: 1\nhooks: []\n",
@@ -132,6 +132,7 @@ budget_ms: 20000
 		`hooks.yaml:8: hooks[5] "f": tools[1]: "mcp__.*" is a name, not an expression: only * stands for something else`,
 		`hooks.yaml:9: hooks[6] "g": when[0].field: "/inputs" is not a field of the contract, and does not exist unless a runtime sends it; did you mean "input"?`,
 		`hooks.yaml:9: hooks[6] "g": when[1].field: "/session" is not a field of the contract, and does not exist unless a runtime sends it`,
+		`hooks.yaml:10: hooks[7] "h": on_failure: a guard that allows on failure guards nothing while it is down`,
 		`hooks.yaml:11: the hooks of chain "operator" can take 50001 ms together at pre_tool_use, and budget_ms is 20000: a chain that runs out of time denies`,
 		`chains/b.yaml:2: the hooks of chain "b" can take 50001 ms together at pre_tool_use, and budget_ms is 4000: a chain that runs out of time denies`,
 		`chains/b.yaml:3: hooks[0] "z": timeout_ms 4001 is longer than the whole chain may take, which is budget_ms 4000`,
