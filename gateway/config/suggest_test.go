@@ -7,7 +7,7 @@ func TestAWordThatIsOneSlipAwayIsSuggested(t *testing.T) {
 	for word, want := range map[string]string{
 		"evnet":     `; did you mean "event"?`, // two neighbours that changed places
 		"naem":      `; did you mean "name"?`,
-		"gaurd":     `; did you mean "guard"?`,
+		"toosl":     `; did you mean "tools"?`,
 		"MDOE":      `; did you mean "mode"?`,
 		"tool":      `; did you mean "tools"?`, // one too few
 		"ulr":       `; did you mean "url"?`,
