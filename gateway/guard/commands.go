@@ -124,9 +124,8 @@ func (r commandReader) lines(m *work.Meter, req *chain.Request) ([]line, string)
 		return []line{{text, start}}, ""
 	}
 	var lines []line
-	err := eachObject(m, req.Input(), r.fields, func(members []member) error {
-		found, err := linesOf(members, start)
-		lines = append(lines, found...)
+	err := eachObject(m, req.Input(), r.fields, func(members []member) (err error) {
+		lines, err = appendLines(lines, members, start)
 		return err
 	})
 	if err != nil {
@@ -135,11 +134,10 @@ func (r commandReader) lines(m *work.Meter, req *chain.Request) ([]line, string)
 	return lines, ""
 }
 
-// linesOf are the command lines of one object. A member "args" is what the
-// command runs with, or a command of its own where there is no other.
-func linesOf(members []member, start string) ([]line, error) {
-	dir, args := start, ""
-	var texts []string
+// appendLines appends the command lines of one object. A member "args" is what
+// the command runs with, or a command of its own where there is no other.
+func appendLines(lines []line, members []member, start string) ([]line, error) {
+	dir, args, first := start, "", len(lines)
 	for _, m := range members {
 		switch {
 		case m.kind == trueMember:
@@ -148,24 +146,24 @@ func linesOf(members []member, start string) ([]line, error) {
 		case m.name == "args":
 			args = asLine(m)
 		case m.kind == listMember && (m.name == "commands" || m.name == "script"):
-			texts = append(texts, strings.Join(m.list, "\n"))
+			lines = append(lines, line{text: strings.Join(m.list, "\n")})
 		default:
-			texts = append(texts, asLine(m))
+			lines = append(lines, line{text: asLine(m)})
 		}
 	}
-	if args != "" && len(texts) == 0 {
-		texts = []string{args}
+	commands := lines[first:]
+	if args != "" && len(commands) == 0 {
+		lines = append(lines, line{text: args})
 	} else if args != "" {
-		if len(texts)*len(args) > longestSearched {
-			return nil, fmt.Errorf("%d commands have arguments of %d bytes in common", len(texts), len(args))
+		if len(commands)*len(args) > longestSearched {
+			return nil, fmt.Errorf("%d commands have arguments of %d bytes in common", len(commands), len(args))
 		}
-		for _, text := range texts {
-			texts = append(texts, text+" "+args)
+		for _, c := range commands {
+			lines = append(lines, line{text: c.text + " " + args})
 		}
 	}
-	lines := make([]line, len(texts))
-	for i, text := range texts {
-		lines[i] = line{text, dir}
+	for i := range lines[first:] {
+		lines[first+i].dir = dir
 	}
 	return lines, nil
 }
