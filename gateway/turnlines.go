@@ -25,13 +25,7 @@ func (l *turnLine) add(name, value string) {
 
 // addRaw adds a JSON value.
 func (l *turnLine) addRaw(name string, value []byte) {
-	l.text = append(append(append(l.text, `,"`...), name...), `":`...)
-	for _, c := range value {
-		if c == '\r' || c == '\n' {
-			c = ' ' // a blank between tokens: texts have them escaped
-		}
-		l.text = append(l.text, c)
-	}
+	l.text = append(append(append(append(l.text, `,"`...), name...), `":`...), chain.OneLine(value)...)
 }
 
 func partialLine(p agentproc.Partial) turnLine {
