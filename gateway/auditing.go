@@ -24,6 +24,8 @@ type decision struct {
 	chain, caller string
 	request       *chain.Request
 	verdict       *chain.Verdict
+	// until is when the caller wants its answer, where it says so.
+	until time.Time
 	// withheld says that it is told in place of what had been decided.
 	withheld bool
 }
@@ -58,11 +60,24 @@ func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
 		g.trail.Keep(entry)
 		return r
 	}
-	_ = g.trail.KeepSafely(ctx, entry, func(why error) audit.Record {
+	waiting, cancel := d.waiting(ctx)
+	defer cancel()
+	_ = g.trail.KeepSafely(waiting, entry, func(why error) audit.Record {
 		r = g.withhold(ctx, d, why)
 		return audit.Record{Time: d.at, Body: g.auditBody(ctx, d, r)}
 	})
 	return r
+}
+
+var errHurried = errors.New("its caller wants the answer sooner than it could be told that the record is safe")
+
+// waiting is how long the answer waits for its record: a caller that says how
+// long it waits is denied in time, rather than left to what it makes of silence.
+func (d *decision) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.until.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, d.until, errHurried)
 }
 
 // withhold puts a deny in place of what was decided, whose record is not safe,

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -130,6 +132,25 @@ func TestG12_AnAllowThatCouldNotBeRecordedIsWithheld(t *testing.T) {
 		decision, _ := r.decide("", preText)
 		return decision == "allow"
 	})
+}
+
+func TestG12_ACallerThatSaysHowLongItWaitsIsDeniedInThatTime(t *testing.T) {
+	r, b := recorded(t, "{required: true}")
+	b.held = make(chan struct{})
+	defer close(b.held)
+	const withheld = "the gateway withholds what was decided"
+	var reason string
+	// However slow the machine is, at some point the chain has decided in time.
+	for within := 100 * time.Millisecond; within < auditPatience && !strings.HasPrefix(reason, withheld); within *= 2 {
+		got := r.do(http.MethodPost, r.base+"/v1/decide", preText, header("X-Hookgate-Timeout-Ms", strconv.FormatInt(within.Milliseconds(), 10)))
+		var decision string
+		if decision, reason = decisionIn(t, got.body); decision != "deny" {
+			t.Fatalf("%s: %s", decision, reason)
+		}
+	}
+	if !strings.HasPrefix(reason, withheld) || !strings.Contains(r.log.String(), errHurried.Error()) {
+		t.Errorf("it is told %q, and the log does not say that it was in a hurry: %s", reason, r.log.String())
+	}
 }
 
 func TestADenyDoesNotWaitForItsRecord(t *testing.T) {

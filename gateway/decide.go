@@ -67,10 +67,13 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	id, trace := identify(r)
 	trace = g.traceOf(r.Context(), trace)
 	w.Header()["X-Hookgate-Decision-Id"] = []string{id}
-	verdict := c.DecideSince(transport.WithTraceparent(r.Context(), trace), request, wanted(r), began)
-	g.keep(r.Context(), decision{
-		id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict,
-	})
+	within := wanted(r)
+	verdict := c.DecideSince(transport.WithTraceparent(r.Context(), trace), request, within, began)
+	d := decision{id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict}
+	if within > 0 {
+		d.until = began.Add(within - min(within/20, 25*time.Millisecond)) // of which the rest is for carrying the answer back
+	}
+	g.keep(r.Context(), d)
 	if verdict.Abandoned {
 		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
 	}
