@@ -32,6 +32,7 @@ func start() int {
 	flag.StringVar(&s.programs.Peer, "peer", "", "binary of cmd/peer")
 	flag.StringVar(&s.programs.Ask, "ask", "", "binary of gateway-ask, for the scenario ask")
 	flag.StringVar(&s.programs.Post, "post", "", "binary of cmd/post, for the scenario ask")
+	flag.StringVar(&s.programs.Audited, "audited", "", "binary of cmd/audited, for the scenario audit")
 	flag.StringVar(&s.programs.Policy, "policy", "", "binary of examples/policy, for the scenario in-process")
 	flag.StringVar(&s.programs.Say, "say", "", "binary of cmd/say")
 	flag.StringVar(&s.programs.Python, "python", "python3", "Python, for the hook in bench/say.py")

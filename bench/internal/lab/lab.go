@@ -36,7 +36,7 @@ func EnvelopeOf(size int) string {
 
 // Programs are the binaries that a lab starts.
 type Programs struct {
-	Gateway, Policy, Ask, Post, Peer, Say, Python, OPA string
+	Gateway, Audited, Policy, Ask, Post, Peer, Say, Python, OPA string
 }
 
 // Lab starts programs and ends them.
@@ -110,6 +110,16 @@ func (l *Lab) peer(ctx context.Context, args ...string) (*Server, error) {
 // Gateway starts a gateway with a hooks file and waits until it is ready. An
 // empty text means the chain that the gateway has built in.
 func (l *Lab) Gateway(ctx context.Context, hooks string, env ...string) (*Server, error) {
+	return l.ready(ctx, hooks, env, l.Programs.Gateway, "serve")
+}
+
+// Disk starts a gateway that keeps its audit trail as the arguments of
+// cmd/audited say, and waits until it is ready.
+func (l *Lab) Disk(ctx context.Context, hooks string, args ...string) (*Server, error) {
+	return l.ready(ctx, hooks, nil, append([]string{l.Audited}, args...)...)
+}
+
+func (l *Lab) ready(ctx context.Context, hooks string, env []string, argv ...string) (*Server, error) {
 	if hooks != "" {
 		file, err := l.File(fmt.Sprintf("hooks-%02d.yaml", l.files+1), hooks)
 		if err != nil {
@@ -117,7 +127,7 @@ func (l *Lab) Gateway(ctx context.Context, hooks string, env ...string) (*Server
 		}
 		env = append(env, "HOOKGATE_CONFIG="+file)
 	}
-	s, err := l.Launch(ctx, env...)
+	s, err := l.launch(ctx, env, argv...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +136,16 @@ func (l *Lab) Gateway(ctx context.Context, hooks string, env ...string) (*Server
 
 // Launch starts a gateway and does not wait.
 func (l *Lab) Launch(ctx context.Context, env ...string) (*Server, error) {
+	return l.launch(ctx, env, l.Programs.Gateway, "serve")
+}
+
+func (l *Lab) launch(ctx context.Context, env []string, argv ...string) (*Server, error) {
 	addrs, err := free(ctx, 2)
 	if err != nil {
 		return nil, err
 	}
 	env = append(env, "HOOKGATE_ADDR="+addrs[0], "HOOKGATE_ADMIN_ADDR="+addrs[1])
-	p, err := l.start(ctx, "gateway", env, l.Programs.Gateway, "serve")
+	p, err := l.start(ctx, "gateway", env, argv...)
 	if err != nil {
 		return nil, err
 	}
