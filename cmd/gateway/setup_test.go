@@ -76,7 +76,7 @@ func TestInitHasAnAgentRunTheProgramThatStartsSooner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(itself), "init") // where it can be linked into
+	dir, err := os.MkdirTemp(filepath.Dir(itself), "init") //nolint:usetesting // a link stays on its file system, and t.TempDir may be on another
 	if err != nil {
 		t.Fatal(err)
 	}
