@@ -3,14 +3,15 @@ package agentproc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hookgate/hookgate/chain"
 )
 
 // Sink takes a turn's events as they come. Its methods are called one at a
-// time, in the order of the events. They may block, and return as soon as ctx
-// ends; an error ends the turn.
+// time, in the order of the events: a response before what the agent says to
+// it. They may block, and return as soon as ctx ends; an error ends the turn.
 type Sink interface {
 	// Partial takes a piece of the reply.
 	Partial(ctx context.Context, p Partial) error
@@ -39,16 +40,16 @@ type delivery struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   []delivered
+	queue   []*delivered
 	waiting int   // bytes of partials in the queue
 	closed  bool  // nothing more comes
 	err     error // of the sink: nothing more is taken
 }
 
-// delivered is a partial or a response.
+// delivered is a partial, or a response or the place of one.
 type delivered struct {
 	partial  *Partial
-	response *Response
+	response *Response // nil while it is being written
 }
 
 // maxWaiting is how much of partials waits for the sink.
@@ -70,18 +71,29 @@ func (d *delivery) partial(p Partial) {
 		return
 	}
 	d.waiting += len(p.Text)
-	d.queue = append(d.queue, delivered{partial: &p})
+	d.queue = append(d.queue, &delivered{partial: &p})
 	d.changed.Broadcast()
 }
 
-func (d *delivery) responded(r Response) {
+// place keeps a place for a response that is about to be written: what the
+// agent says to it may be read before its writer knows that it is written.
+// settle is told the response, or nil where none was written.
+func (d *delivery) place() (settle func(*Response)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.err != nil {
-		return
+	kept := &delivered{}
+	if d.err == nil {
+		d.queue = append(d.queue, kept)
 	}
-	d.queue = append(d.queue, delivered{response: &r})
-	d.changed.Broadcast()
+	return func(r *Response) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		kept.response = r
+		if r == nil {
+			d.queue = slices.DeleteFunc(d.queue, func(q *delivered) bool { return q == kept })
+		}
+		d.changed.Broadcast()
+	}
 }
 
 // close says that nothing more comes.
@@ -110,17 +122,18 @@ func (d *delivery) run(ctx context.Context) error {
 	}
 }
 
-func (d *delivery) next() (next delivered, ok bool) {
+func (d *delivery) next() (next *delivered, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for len(d.queue) == 0 && !d.closed {
+	at := d.ready()
+	for ; at < 0 && !d.closed; at = d.ready() {
 		d.changed.Wait()
 	}
-	if len(d.queue) == 0 {
-		return delivered{}, false
+	if at < 0 {
+		return nil, false
 	}
-	next = d.queue[0]
-	d.queue = d.queue[1:]
+	next = d.queue[at]
+	d.queue = slices.Delete(d.queue, at, at+1)
 	if next.partial != nil {
 		d.waiting -= len(next.partial.Text)
 		d.changed.Broadcast()
@@ -128,8 +141,23 @@ func (d *delivery) next() (next delivered, ok bool) {
 	return next, true
 }
 
+// ready is where the next event stands, less than 0 where there is none yet.
+// Partials wait behind a response that is being written, but not without end:
+// an agent that does not read must not be kept from writing by it.
+func (d *delivery) ready() int {
+	for i, q := range d.queue {
+		if q.partial != nil || q.response != nil {
+			return i
+		}
+		if d.waiting < maxWaiting && !d.closed {
+			return -1
+		}
+	}
+	return -1
+}
+
 // give hands one event over. A sink that panics has failed.
-func (d *delivery) give(ctx context.Context, next delivered) (err error) {
+func (d *delivery) give(ctx context.Context, next *delivered) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the turn's reader panicked: %v", p)

@@ -14,8 +14,10 @@ type outbox struct {
 	// last has the last word on a response before it is written: what it says
 	// now, and whether it is still to be written.
 	last func(frame) (Response, bool)
-	// written is told of each response that was written, or could not be.
-	written func(Response)
+	// place is called before a response is written. What it returns is told of
+	// the response once it was written or could not be, or of nil where the
+	// agent had ended.
+	place func() func(*Response)
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -32,8 +34,8 @@ type frame struct {
 	done chan struct{}
 }
 
-func newOutbox(out io.WriteCloser, last func(frame) (Response, bool), written func(Response)) *outbox {
-	o := &outbox{out: out, last: last, written: written}
+func newOutbox(out io.WriteCloser, last func(frame) (Response, bool), place func() func(*Response)) *outbox {
+	o := &outbox{out: out, last: last, place: place}
 	o.changed.L = &o.mu
 	return o
 }
@@ -101,12 +103,14 @@ func (o *outbox) write(f frame) {
 	if !wanted {
 		return
 	}
+	settle := o.place()
 	_, err := o.out.Write(r.Answer.response(r.RequestID))
-	if errors.Is(err, os.ErrClosed) {
-		return // by us, since the agent has ended
+	if errors.Is(err, os.ErrClosed) { // by us, since the agent has ended
+		settle(nil)
+		return
 	}
 	r.Undelivered = err
-	o.written(r)
+	settle(&r)
 }
 
 func (f frame) finish() {

@@ -224,7 +224,13 @@ func talk(t *testing.T, d Decider) (*conversation, *pipe) {
 		profile: &p, dir: p.Dir, maxLine: 100, maxOpen: 2, decider: d, log: discard(), abort: func(error) {},
 		delivery: newDelivery(&recorder{}), asks: map[string]*ask{},
 	}
-	c.outbox = newOutbox(out, c.last, func(r Response) { out.told <- r })
+	c.outbox = newOutbox(out, c.last, func() func(*Response) {
+		return func(r *Response) {
+			if r != nil {
+				out.told <- *r
+			}
+		}
+	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -475,13 +481,61 @@ func TestA11_WhatWaitsForASlowSinkIsBoundedAndNothingIsLost(t *testing.T) {
 			d.close()
 		}()
 		synctest.Wait() // one is with the sink, and four wait
-		d.responded(Response{RequestID: "1"})
+		d.place()(&Response{RequestID: "1"})
 		if given != 5 {
 			t.Errorf("%d pieces are on their way", given)
 		}
 		close(took)
 		if err := <-delivered; err != nil || given != 20 || len(sink.partials) != 20 || len(sink.responses) != 1 {
 			t.Errorf("%v, given %d, taken %d and %d", err, given, len(sink.partials), len(sink.responses))
+		}
+	})
+}
+
+func TestAResponseComesBeforeWhatTheAgentSaysToIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		d := newDelivery(&recorder{
+			onPartial: func(_ context.Context, p Partial) error { told = append(told, p.Text); return nil },
+			onAnswer:  func(_ context.Context, r Response) error { told = append(told, r.RequestID); return nil },
+		})
+		ended := make(chan error)
+		go func() { ended <- d.run(t.Context()) }()
+		d.partial(Partial{Text: "before"})
+		written, givenUp := d.place(), d.place()
+		d.partial(Partial{Text: "thanks"}) // read while the writer of the response has not come back
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"before"}, told); diff != "" {
+			t.Errorf("while the response is written (-want +got):\n%s", diff)
+		}
+		givenUp(nil)
+		written(&Response{RequestID: "1"})
+		d.place() // never settled
+		d.partial(Partial{Text: "end"})
+		d.close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"before", "1", "thanks", "end"}, told); diff != "" {
+			t.Errorf("in the end (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestA11_AnAgentThatDoesNotReadIsNotKeptFromWriting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &recorder{}
+		d := newDelivery(sink)
+		ended := make(chan error)
+		go func() { ended <- d.run(t.Context()) }()
+		settle := d.place()
+		for range 20 {
+			d.partial(Partial{Text: strings.Repeat("p", maxWaiting/4)})
+		}
+		settle(&Response{RequestID: "1"})
+		d.close()
+		if err := <-ended; err != nil || len(sink.partials) != 20 || len(sink.responses) != 1 {
+			t.Errorf("%v, taken %d and %d", err, len(sink.partials), len(sink.responses))
 		}
 	})
 }
@@ -493,7 +547,7 @@ func TestWhatComesAfterTheSinkFailedIsNotKept(t *testing.T) {
 		t.Errorf("run = %v", err)
 	}
 	d.partial(Partial{Text: "b"})
-	d.responded(Response{})
+	d.place()(&Response{})
 	if len(d.queue) != 0 {
 		t.Errorf("%d events are kept", len(d.queue))
 	}

@@ -153,7 +153,7 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 		profile: profile, dir: dir, maxLine: o.MaxLineBytes, maxOpen: o.MaxOpenRequests, decider: o.Decider, log: o.Log,
 		abort: abort, delivery: newDelivery(o.Sink), asks: map[string]*ask{},
 	}
-	c.outbox = newOutbox(p.stdin, c.last, c.delivery.responded)
+	c.outbox = newOutbox(p.stdin, c.last, c.delivery.place)
 	stderr := &tail{max: maxStderr}
 
 	delivered := make(chan error, 1)
