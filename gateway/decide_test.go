@@ -405,6 +405,18 @@ func TestARecordShowsWhatWouldActOnAScreen(t *testing.T) {
 	}
 }
 
+func TestARecordCutsATextButNoCharacterInIt(t *testing.T) {
+	r := start(t, Options{Interceptors: intercepting("i", allowing)})
+	r.ask("", strings.Replace(preText, "agent-1", strings.Repeat("a", longest-1)+"é", 1))
+	r.ask("", strings.Replace(preText, "agent-1", strings.Repeat("b", longest-2)+"é", 1))
+	body := r.do(http.MethodGet, r.base+"/v1/decisions", "").body
+	for _, want := range []string{strings.Repeat("a", longest-1) + `…"`, strings.Repeat("b", longest-2) + `é"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no agent_id ends in %q: %q", want[longest-4:], body)
+		}
+	}
+}
+
 func TestG7_TheAdminListenerRefusesPagesToo(t *testing.T) {
 	r := start(t, Options{})
 	for _, edit := range []func(*http.Request){host("evil.example"), header("Origin", "http://evil.example")} {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -31,7 +32,11 @@ func clip(text string) string {
 	if len(text) <= longest {
 		return text
 	}
-	return text[:longest] + "…"
+	end := longest
+	for !utf8.RuneStart(text[end]) {
+		end-- // no half of a character
+	}
+	return text[:end] + "…"
 }
 
 // newRecord makes the record of a verdict. It keeps nothing of the request
