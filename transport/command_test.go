@@ -76,6 +76,22 @@ func TestACommandReadsTheEnvelopeToItsLastByte(t *testing.T) {
 	same(t, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, hookCommand(t, "read", "digest").Ask(t.Context(), c))
 }
 
+func TestCommandsAskedAtTheSameTimeEachReadAllOfTheEnvelope(t *testing.T) {
+	t.Parallel()
+	c := large(t, plenty)
+	envelope := c.Request.JSON()
+	want := chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: fmt.Sprintf("%d bytes %x", len(envelope), sha256.Sum256(envelope))}}
+	together := t.TempDir()
+	answers := make(chan chain.Answer)
+	for range 3 {
+		b := hookCommand(t, "meet:"+together+",3", "read", "digest")
+		go func() { answers <- b.Ask(t.Context(), c) }()
+	}
+	for range 3 {
+		same(t, want, <-answers)
+	}
+}
+
 func TestACommandThatDoesNotReadHasAnsweredStill(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][]string{
