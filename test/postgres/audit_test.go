@@ -191,9 +191,9 @@ func TestARoleThatMayOnlyReadReadsTheTrailAndIsToldWhatItLacks(t *testing.T) {
 		t.Errorf("the records are %+v", got)
 	}
 	server.Exec(url, `INSERT INTO hookgate_migrations VALUES (99, now())`)
-	refused("newer tables", "the tables of the database are of version 99 and this program knows up to 1: run the version of hookgate that made them")
+	refused("newer tables", "the tables of the database are of version 99 and this program knows up to "+latest(t)+": run the version of hookgate that made them")
 	server.Exec(url, `DELETE FROM hookgate_migrations`)
-	refused("older tables", "the tables of the database are of version 0 and this program reads version 1: start a gateway of this version on it once, which brings them up to date, or read with the version of hookgate that made them")
+	refused("older tables", "the tables of the database are of version 0 and this program reads version "+latest(t)+": start a gateway of this version on it once, which brings them up to date, or read with the version of hookgate that made them")
 }
 
 func TestMoreRecordsThanAreReadAtOnceAreAllReadInTheirOrder(t *testing.T) {
