@@ -281,6 +281,9 @@ func (b *builder) bound(members []*member) []*member {
 			if b.options.Tracer != nil {
 				m.participant.Binding = tracedBinding{m.binding, b.options.Tracer, m.participant.Name, m.reached.String()}
 			}
+			if most := m.longestCall(); most > 0 {
+				m.participant.Binding = boundedBinding{m.participant.Binding, most}
+			}
 			if w, ok := m.binding.(*transport.Webhook); ok {
 				m.participant.FirstTimeout, m.participant.Cold = m.entry.FirstTimeout, w.Cold
 			}

@@ -21,6 +21,7 @@ const (
 
 	defaultResponse = 1 << 20 // bytes
 	maxResponse     = 64 << 20
+	maxRequest      = 64 << 20 // bytes
 )
 
 // Hook is one entry of a file, with every default filled in. It is not changed
@@ -69,6 +70,9 @@ type Hook struct {
 type Limits struct {
 	// MaxInFlight is how many calls may be under way. At least 1.
 	MaxInFlight int
+	// MaxRequestBytes is how long a call may be that it is asked about; 0 is any
+	// length. It is no part of the binding, which outlasts a change of it.
+	MaxRequestBytes int
 	// MaxResponseBytes is how long an answer may be. At least 1.
 	MaxResponseBytes int
 }
@@ -119,7 +123,7 @@ func entryKeys() []string {
 // ownedKeys are the keys that belong to some bindings only.
 func ownedKeys() []string {
 	return []string{
-		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms", "with", "max_in_flight", "max_response_bytes",
+		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms", "with", "max_in_flight", "max_request_bytes", "max_response_bytes",
 	}
 }
 
@@ -135,7 +139,7 @@ func owners(key string) []string {
 		return []string{"url"}
 	case "with":
 		return []string{"use"}
-	case "max_in_flight", "max_response_bytes":
+	case "max_in_flight", "max_request_bytes", "max_response_bytes":
 		return []string{"command", "url"}
 	}
 	return bindingKeys()
@@ -381,6 +385,11 @@ func (r *reading) limits(o object) Limits {
 	if v, ok := o["max_in_flight"]; ok {
 		if n, ok := r.whole(v, maxInFlight); ok {
 			l.MaxInFlight = int(n)
+		}
+	}
+	if v, ok := o["max_request_bytes"]; ok {
+		if n, ok := r.whole(v, maxRequest); ok {
+			l.MaxRequestBytes = int(n)
 		}
 	}
 	if v, ok := o["max_response_bytes"]; ok {

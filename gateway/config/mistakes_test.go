@@ -385,8 +385,8 @@ func mistakes() map[string][]string {
 			`7: hooks[1] "dlp": unknown key "on_faliure"; did you mean "on_failure"?`,
 			`8: hooks[1] "dlp": unknown key "Event"; did you mean "event"?`,
 			`9: hooks[1] "dlp": unknown key "timeout"; did you mean "timeout_ms"?`,
-			`10: hooks[1] "dlp": unknown key "matcher"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, canary, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, unwrap, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, max_connection_age_ms, with, max_in_flight and max_response_bytes`,
-			`11: hooks[1] "dlp": unknown key "cache"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, canary, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, unwrap, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, max_connection_age_ms, with, max_in_flight and max_response_bytes`,
+			`10: hooks[1] "dlp": unknown key "matcher"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, canary, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, unwrap, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, max_connection_age_ms, with, max_in_flight, max_request_bytes and max_response_bytes`,
+			`11: hooks[1] "dlp": unknown key "cache"; known are name, command, url, use, event, tools, when, timeout_ms, on_failure, guard, mode, canary, env, dir, worker, headers, auth, signing, bind_answers, cloudevents, unwrap, breaker, tls, proxy, first_call_timeout_ms, cold_after_ms, warmup, max_connection_age_ms, with, max_in_flight, max_request_bytes and max_response_bytes`,
 		},
 		"unknown-top-keys.yaml": {
 			`2: unknown key "budgetms"; did you mean "budget_ms"?`,

@@ -1,0 +1,38 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hookgate/hookgate/chain"
+)
+
+// boundedBinding does not ask its participant about calls that are longer than it
+// takes. What it would answer to them is no sign of its health: were it asked,
+// one caller could have its breaker open for all.
+type boundedBinding struct {
+	chain.Binding
+	most int // bytes
+}
+
+// Ask implements [chain.Binding].
+func (b boundedBinding) Ask(ctx context.Context, call chain.Call) chain.Answer {
+	if size := len(call.Request.JSON()); size > b.most {
+		return chain.Fail(chain.Oversize, fmt.Sprintf("was not asked, since the call has %d bytes and it takes %d (max_request_bytes)", size, b.most), "")
+	}
+	return b.Binding.Ask(ctx, call)
+}
+
+// longestCall is how long a call may be that the member is asked about, in bytes; 0
+// is any length.
+func (m *member) longestCall() int {
+	switch {
+	case m.entry == nil:
+		return 0
+	case m.entry.Command != nil:
+		return m.entry.Command.Limits.MaxRequestBytes
+	case m.entry.Webhook != nil:
+		return m.entry.Webhook.Limits.MaxRequestBytes
+	}
+	return 0
+}
