@@ -54,6 +54,14 @@ func runAgent(behaviour string) {
 			return
 		}
 		must(a.Result("deny: "+answer.Message, nil))
+	case "asks twice": // the second only once the first is answered
+		var told []string
+		for range 2 {
+			answer, err := a.Ask(context.Background(), agentproc.PermissionRequest{ToolName: "shell", Input: json.RawMessage(`{"command":"ls"}`)})
+			must(err)
+			told = append(told, answer.Behavior.String()+" "+string(answer.UpdatedInput)+answer.Message)
+		}
+		must(a.Result(strings.Join(told, "; "), nil))
 	case "asks 50":
 		var asking sync.WaitGroup
 		var allowed atomic.Int64

@@ -139,6 +139,28 @@ func decided(o chain.Outcome) Options {
 	return Options{Interceptors: intercepting("i", func(context.Context, *chain.Request) (chain.Outcome, error) { return o, nil })}
 }
 
+func TestAHookThatFailedOnceEndsNoTurn(t *testing.T) {
+	for onFailure, want := range map[string]string{
+		"deny":  "deny hook 'h' could not answer and denies on failure: answered with status 500; allow ",
+		"allow": "allow ; allow ",
+	} {
+		t.Run(onFailure, func(t *testing.T) {
+			var hook *hookServer
+			hook = newHookServer(t, func(w http.ResponseWriter, r *http.Request) {
+				hook.say(answers(`{"decision":"allow"}`)) // from the next call on
+				fails(http.StatusInternalServerError)(w, r)
+			})
+			dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: h, url: " + hook.URL + ", on_failure: " + onFailure + "}\n"})
+			r := start(t, Options{ConfigFile: dir + "/hooks.yaml", AgentsDir: agentDir(t, "asks twice", asking)})
+			lines := r.turn(aTurn)
+			var last struct{ Text string }
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Text != want {
+				t.Errorf("the agent understood %q, want %q (%v)", last.Text, want, err)
+			}
+		})
+	}
+}
+
 func TestAPermissionRequestIsAnsweredByTheChainAndThenByTheProfile(t *testing.T) {
 	allow := chain.Outcome{Decision: chain.Allow}
 	profileSays := func(word string) string {
