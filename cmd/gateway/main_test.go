@@ -236,20 +236,44 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 
 func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 	for pair, want := range map[string]string{
-		"HOOKGATE_MAX_IN_FLIGHT=many":   `HOOKGATE_MAX_IN_FLIGHT is "many", which is not a whole number`,
-		"HOOKGATE_DRAIN_TIMEOUT=5":      `HOOKGATE_DRAIN_TIMEOUT is "5", which is not a duration like 30s`,
-		"HOOKGATE_DRAIN_TIMEOUT=0s":     `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
-		"HOOKGATE_RECENT_DECISIONS=-1":  `HOOKGATE_RECENT_DECISIONS is "-1": give zero or a positive value`,
-		"HOOKGATE_LOG_LEVEL=loud":       `HOOKGATE_LOG_LEVEL is "loud", which is not debug, info, warn or error`,
-		"HOOKGATE_LOG_FORMAT=xml":       `HOOKGATE_LOG_FORMAT is "xml": use json or text`,
-		"HOOKGATE_ALLOW_ANONYMOUS=yes":  `HOOKGATE_ALLOW_ANONYMOUS is "yes", which is not true or false`,
-		"HOOKGATE_ADDR=0.0.0.0:0":       "HOOKGATE_ALLOW_ANONYMOUS=true",
-		"HOOKGATE_MAX_REQUEST_BYTES=-1": `HOOKGATE_MAX_REQUEST_BYTES is "-1": give a positive value`,
-		"HOOKGATE_CONFIG=/nowhere/x":    "/nowhere/x",
+		"HOOKGATE_MAX_IN_FLIGHT=many":              `HOOKGATE_MAX_IN_FLIGHT is "many", which is not a whole number`,
+		"HOOKGATE_DRAIN_TIMEOUT=5":                 `HOOKGATE_DRAIN_TIMEOUT is "5", which is not a duration like 30s`,
+		"HOOKGATE_DRAIN_TIMEOUT=0s":                `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
+		"HOOKGATE_RECENT_DECISIONS=-1":             `HOOKGATE_RECENT_DECISIONS is "-1": give zero or a positive value`,
+		"HOOKGATE_LOG_LEVEL=loud":                  `HOOKGATE_LOG_LEVEL is "loud", which is not debug, info, warn or error`,
+		"HOOKGATE_LOG_FORMAT=xml":                  `HOOKGATE_LOG_FORMAT is "xml": use json or text`,
+		"HOOKGATE_ALLOW_ANONYMOUS=yes":             `HOOKGATE_ALLOW_ANONYMOUS is "yes", which is not true or false`,
+		"HOOKGATE_ADDR=0.0.0.0:0":                  "HOOKGATE_ALLOW_ANONYMOUS=true",
+		"HOOKGATE_MAX_REQUEST_BYTES=-1":            `HOOKGATE_MAX_REQUEST_BYTES is "-1": give a positive value`,
+		"HOOKGATE_CONFIG=/nowhere/x":               "/nowhere/x",
+		"HOOKGATE_MAX_TURNS=0":                     `HOOKGATE_MAX_TURNS is "0": give a positive value`,
+		"HOOKGATE_ALLOWED_HOSTS=a,http://b":        `HOOKGATE_ALLOWED_HOSTS is "a,http://b": give names or addresses of hosts, without scheme, port or path`,
+		"HOOKGATE_ALLOWED_HOSTS=b:8080":            "without scheme, port or path",
+		"HOOKGATE_DATABASE_URL=mysql://x:hush@y/z": "HOOKGATE_DATABASE_URL is no address of PostgreSQL: give postgres://USER@HOST/NAME",
+		"HOOKGATE_DATABASE_URL=hush":               "HOOKGATE_DATABASE_URL is no address of PostgreSQL",
 	} {
 		got := commandLine(t, []string{pair, "PATH=/bin"}, "")
+		if strings.Contains(got.stderr, "hush") {
+			t.Errorf("%s: stderr repeats a secret: %s", pair, got.stderr)
+		}
 		if got.code != 1 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: code %d, stderr %q, want %q in it", pair, got.code, got.stderr, want)
+		}
+	}
+}
+
+func TestHostsAndDatabasesThatCanBeAreTaken(t *testing.T) {
+	for _, pair := range []string{
+		"HOOKGATE_ALLOWED_HOSTS=gate.example, 10.0.0.7,::1", "HOOKGATE_ALLOWED_HOSTS=",
+		"HOOKGATE_DATABASE_URL=postgres://u@h/d", "HOOKGATE_DATABASE_URL=postgresql:///d?host=/run", "HOOKGATE_DATABASE_URL=host=h dbname=d",
+	} {
+		p := &program{environ: []string{pair}}
+		s, err := p.readSettings()
+		if err != nil {
+			t.Errorf("%s: %v", pair, err)
+		}
+		if len(s.AllowedHosts) > 1 && s.AllowedHosts[1] != "10.0.0.7" {
+			t.Errorf("%s: hosts %q", pair, s.AllowedHosts)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,12 +83,40 @@ func (p *program) readSettings() (settings, error) {
 	refuse(map[string]bool{
 		"MAX_REQUEST_BYTES": s.MaxRequestBytes > 0, "MAX_IN_FLIGHT": s.MaxInFlight > 0, "BODY_TIMEOUT": s.BodyTimeout > 0,
 		"DRAIN_TIMEOUT": s.DrainTimeout > 0, "RELOAD_INTERVAL": s.ReloadInterval > 0, "AUDIT_FILE_MAX_BYTES": s.AuditFileMaxBytes > 0,
+		"MAX_TURNS": s.MaxTurns > 0,
 	}, "a positive value")
 	refuse(map[string]bool{
 		"DRAIN_DELAY": s.DrainDelay >= 0, "RECENT_DECISIONS": s.RecentDecisions >= 0, "AUDIT_FILE_KEEP": s.AuditFileKeep >= 0,
 	}, "zero or a positive value")
+	for i, name := range s.AllowedHosts {
+		s.AllowedHosts[i] = strings.TrimSpace(name)
+	}
+	refuse(map[string]bool{
+		"ALLOWED_HOSTS": !slices.ContainsFunc(s.AllowedHosts, func(name string) bool { return !isHost(name) }),
+	}, "names or addresses of hosts, without scheme, port or path")
+	if !isDatabase(s.DatabaseURL) { // which has a password in it
+		errs = append(errs, fmt.Errorf("the environment: %sDATABASE_URL is no address of PostgreSQL: give postgres://USER@HOST/NAME", prefix))
+	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, errors.Join(errs...)
+}
+
+// isHost reports whether a name is one that a request can have as its host.
+func isHost(name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return name != "" && !strings.ContainsAny(name, "/:[]@* \t")
+}
+
+// isDatabase reports whether an address is none, or one of PostgreSQL: a URL, or
+// its words like host=….
+func isDatabase(address string) bool {
+	scheme, _, isURL := strings.Cut(address, "://")
+	if isURL {
+		return scheme == "postgres" || scheme == "postgresql"
+	}
+	return address == "" || strings.Contains(address, "=")
 }
 
 // plainly says the library's errors by the names of the variables.
