@@ -161,6 +161,7 @@ func moved(by time.Duration) func(map[string]any) {
 
 // callersAreKnownByTheirTokens asks a gateway with tokens of every kind.
 func callersAreKnownByTheirTokens(t *testing.T, c *cluster) {
+	t.Helper()
 	k := c.install(t, "known-callers", callers)
 	c.restricted(t, "agents")
 	for _, name := range []string{"coder", "reviewer", "stranger"} {
@@ -266,6 +267,7 @@ func (c *cluster) aTokenOutlivesItsPod(t *testing.T, g *process.Gateway) {
 
 // nobodyIsLetInWithoutKeys has the API server refuse its keys.
 func nobodyIsLetInWithoutKeys(t *testing.T, c *cluster) {
+	t.Helper()
 	const discovery = "system:service-account-issuer-discovery"
 	c.create(t, "", &core.Namespace{ObjectMeta: named("visitors", nil)})
 	c.create(t, "visitors", &core.ServiceAccount{ObjectMeta: named("coder", nil)})

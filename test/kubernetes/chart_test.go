@@ -127,6 +127,7 @@ func (c *cluster) addVolume(t *testing.T, namespace, name string) {
 
 // everyRenderingIsTaken applies every rendering and waits until it is rolled out.
 func everyRenderingIsTaken(t *testing.T, c *cluster) {
+	t.Helper()
 	options, err := deploy.Options(t.Context(), clone)
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +156,7 @@ func everyRenderingIsTaken(t *testing.T, c *cluster) {
 }
 
 func (c *cluster) rollOut(t *testing.T, namespace string, o deploy.Option, taken map[string]int) {
+	t.Helper()
 	c.restricted(t, namespace)
 	c.addOutside(t, namespace, o.Outside)
 	c.warnings.taken() // about what was made outside
@@ -181,7 +183,7 @@ func (c *cluster) rollOut(t *testing.T, namespace string, o deploy.Option, taken
 		t.Fatal("it has no Deployment")
 	}
 	eventually(t, "it is rolled out", func(ctx context.Context) error {
-		return c.available(ctx, namespace, deployment.GetName(), int32(replicas)) //nolint:gosec // G115: a few
+		return c.available(ctx, namespace, deployment.GetName(), int32(replicas))
 	})
 	if budget != "" {
 		eventually(t, "the budget lets one replica be moved", func(ctx context.Context) error {
@@ -235,6 +237,7 @@ func render(t *testing.T, values string) []string {
 
 // aRolloutKeepsEveryReplica changes the pods of a Deployment and watches it.
 func aRolloutKeepsEveryReplica(t *testing.T, c *cluster) {
+	t.Helper()
 	const namespace, replicas = "rollout", 3
 	c.restricted(t, namespace)
 	if _, err := c.applyAll(t.Context(), namespace, render(t, "replicaCount: 3")); err != nil {

@@ -21,6 +21,7 @@ const confined = "securityContext: {allowPrivilegeEscalation: false, runAsNonRoo
 // wrongValuesAreRefused applies renderings of values that only the API server
 // can tell from good ones.
 func wrongValuesAreRefused(t *testing.T, c *cluster) {
+	t.Helper()
 	const namespace = "wrong-values"
 	c.restricted(t, namespace)
 	for values, want := range map[string]string{
@@ -67,6 +68,7 @@ func wrongValuesAreRefused(t *testing.T, c *cluster) {
 // wrongPodsAreRefused applies renderings whose Deployment is taken with a
 // warning, and whose pods are not.
 func wrongPodsAreRefused(t *testing.T, c *cluster) {
+	t.Helper()
 	i := 0
 	for values, want := range map[string]string{
 		"extraVolumes: [{name: host, hostPath: {path: /var/run}}]":         `violates PodSecurity "restricted:latest": restricted volume types (volume "host" uses restricted volume type "hostPath")`,
