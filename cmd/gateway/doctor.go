@@ -101,7 +101,7 @@ func (p *program) try(ctx context.Context, client string, path setup.Path, canar
 // tryCommand runs what the client runs. A deny may be that of a gateway that is
 // not there, so that is found out first.
 func (p *program) tryCommand(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
-	if _, err := post(ctx, path.Route, path.TokenFile, question); err != nil {
+	if err := p.reaches(ctx, path, question); err != nil {
 		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked, so every call is denied: %v", path.Event, err)}
 	}
 	said := p.shell(ctx, path.Command, question)
@@ -109,6 +109,30 @@ func (p *program) tryCommand(ctx context.Context, client string, path setup.Path
 		return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: the hook could not be run: %v", path.Event, said.err)}
 	}
 	return verdict(path.Event, canary, setup.Denies(client, said.exit, said.stdout, said.stderr))
+}
+
+// reaches makes sure that the gateway of a command decides.
+func (p *program) reaches(ctx context.Context, path setup.Path, question []byte) error {
+	headers := map[string]string{}
+	if path.TokenFile != "" {
+		token, err := os.ReadFile(path.TokenFile)
+		if err != nil {
+			return err
+		}
+		headers["Authorization"] = "Bearer " + strings.TrimSpace(string(token))
+	}
+	_, err := post(ctx, path.Route, headers, question)
+	return err
+}
+
+// variable is one of the environment that hooks run in, empty where it is not set.
+func (p *program) variable(name string) string {
+	for _, pair := range p.environ {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // tryAlone runs what the client runs with an address where nobody is.
@@ -121,7 +145,11 @@ func (p *program) tryAlone(ctx context.Context, client string, path setup.Path, 
 }
 
 func (p *program) tryURL(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
-	body, err := post(ctx, path.URL, "", question)
+	headers := map[string]string{}
+	for name, value := range path.Headers {
+		headers[name] = os.Expand(value, p.variable)
+	}
+	body, err := post(ctx, path.URL, headers, question)
 	if err != nil {
 		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked: %v", path.Event, err)}
 	}
@@ -158,20 +186,17 @@ func (p *program) shell(ctx context.Context, line string, stdin []byte) ranLine 
 	return ranLine{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes(), err}
 }
 
-// post sends a question with the token in a file, and returns what was answered
-// with status 200.
-func post(ctx context.Context, address, tokenFile string, question []byte) ([]byte, error) {
+// post sends a question, and returns what was answered with status 200. A known
+// agent is refused with that status as well, and with a deny in its own words:
+// only what a chain decided has an id.
+func post(ctx context.Context, address string, headers map[string]string, question []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if tokenFile != "" {
-		token, err := os.ReadFile(tokenFile) //nolint:gosec // the settings of whoever runs this name it
-		if err != nil {
-			return nil, err
-		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	for name, value := range headers {
+		req.Header.Set(name, value)
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
@@ -188,6 +213,9 @@ func post(ctx context.Context, address, tokenFile string, question []byte) ([]by
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answered %s: %.300s", address, resp.Status, strings.TrimSpace(string(body)))
+	}
+	if resp.Header.Get("X-Hookgate-Decision") == "deny" && resp.Header.Get("X-Hookgate-Decision-Id") == "" {
+		return nil, fmt.Errorf("no chain decided: %s answered %.300s", address, strings.TrimSpace(string(body)))
 	}
 	return body, nil
 }

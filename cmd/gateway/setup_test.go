@@ -20,6 +20,7 @@ func standIn(t *testing.T) string {
 		text, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(text), "rm -rf") {
 			w.Header().Set("X-Hookgate-Decision", "deny")
+			w.Header().Set("X-Hookgate-Decision-Id", "1")
 			_, _ = io.WriteString(w, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`)
 			return
 		}
@@ -188,6 +189,54 @@ func TestDoctorSaysThatTheGatewayCannotBeAsked(t *testing.T) {
 	got := doctored(t, "http://127.0.0.1:1", "codex")
 	if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway cannot be asked, so every call is denied") || strings.Contains(got.stdout, "FAILS OPEN") {
 		t.Errorf("code %d\n%s", got.code, got.stdout)
+	}
+}
+
+func TestDoctorTakesARefusalForNoDecision(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Hookgate-Decision", "deny")
+		_, _ = io.WriteString(w, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"there is no chain of that name"}}`)
+	}))
+	t.Cleanup(server.Close)
+	byCommand := doctored(t, server.URL, "codex")
+	home(t)
+	if got := commandLine(t, nil, "", "init", "claude-code", "--write", "--url", server.URL+"/v1/chains/dev", "--program", "/opt/gateway"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	for by, got := range map[string]ran{"a command": byCommand, "HTTP": commandLine(t, nil, "", "doctor", "claude-code")} {
+		if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway cannot be asked") || !strings.Contains(got.stdout, "there is no chain of that name") {
+			t.Errorf("by %s: code %d\n%s", by, got.code, got.stdout)
+		}
+	}
+}
+
+func TestDoctorSendsTheHeadersThatTheClientSends(t *testing.T) {
+	dir := home(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Hookgate-Decision", "deny")
+		if r.Header.Get("Authorization") == "Bearer abc" {
+			w.Header().Set("X-Hookgate-Decision-Id", "1")
+		}
+		_, _ = io.WriteString(w, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`)
+	}))
+	t.Cleanup(server.Close)
+	if got := commandLine(t, nil, "", "init", "claude-code", "--write", "--url", server.URL, "--program", "/opt/gateway"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	path := filepath.Join(dir, ".claude", "settings.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := `"headers": {"Authorization": "Bearer $GATE_TOKEN"}, "allowedEnvVars": ["GATE_TOKEN"], "type": "http"`
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), `"type": "http"`, token)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := commandLine(t, []string{"GATE_TOKEN=abc"}, "", "doctor"); got.code != 0 {
+		t.Errorf("with the token: code %d\n%s", got.code, got.stdout)
+	}
+	if got := commandLine(t, []string{"GATE_TOKEN=x"}, "", "doctor"); got.code != exitFailed || !strings.Contains(got.stdout, "no chain decided") {
+		t.Errorf("with another token: code %d\n%s", got.code, got.stdout)
 	}
 }
 

@@ -43,8 +43,10 @@ type Path struct {
 	Command, Alone, Route string
 	// TokenFile holds the token that the command says.
 	TokenFile string
-	// URL is where a client posts by itself.
+	// URL is where a client posts by itself, with Headers. Variables stand in their
+	// values as $NAME.
 	URL      string
+	Headers  map[string]string
 	Patience time.Duration
 }
 
@@ -226,7 +228,7 @@ func (d *Diagnosis) condition(event string, entry any) {
 // entry looks at one of our hooks.
 func (d *Diagnosis) entry(c *client, event string, entry any, ahead bool, used map[Transport]bool) {
 	fields, _ := entry.(map[string]any)
-	line, address := reach(entry)
+	line, _ := reach(entry)
 	t, ask := c.transports[0], defaultPatience
 	switch {
 	case line != "":
@@ -245,7 +247,7 @@ func (d *Diagnosis) entry(c *client, event string, entry any, ahead bool, used m
 	}
 	wait := d.deadline(c, event, fields, t, ask)
 	if ahead {
-		d.path(c, event, line, address, wait)
+		d.path(c, event, fields, wait)
 	}
 }
 
@@ -253,8 +255,13 @@ func (d *Diagnosis) entry(c *client, event string, entry any, ahead bool, used m
 const nobody = "http://127.0.0.1:1"
 
 // path remembers how the gateway is reached.
-func (d *Diagnosis) path(c *client, event, line, address string, wait time.Duration) {
-	p := Path{Event: event, Command: line, URL: address, Patience: wait}
+func (d *Diagnosis) path(c *client, event string, fields map[string]any, wait time.Duration) {
+	line, address := reach(fields)
+	p := Path{Event: event, Command: line, URL: address, Headers: map[string]string{}, Patience: wait}
+	headers, _ := fields["headers"].(map[string]any)
+	for name, value := range headers {
+		p.Headers[name], _ = value.(string)
+	}
 	if a, ok := readAskLine(line); ok {
 		route, err := gatewayAddress(a.url)
 		if err != nil {
