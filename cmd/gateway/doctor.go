@@ -37,7 +37,7 @@ func (p *program) doctor(ctx context.Context, args []string) int {
 		o.Client = name
 		d, err := setup.Diagnose(o)
 		switch {
-		case s.Client == "" && (err != nil || !d.There):
+		case s.Client == "" && (err != nil || !d.There && !d.Unread):
 			continue // it is not used here, or only its user knows where it is
 		case err != nil:
 			p.complain("gateway doctor: %v\n", err)

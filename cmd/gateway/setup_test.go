@@ -210,6 +210,21 @@ func TestDoctorTakesARefusalForNoDecision(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesAFileThatItCannotRead(t *testing.T) {
+	dir := home(t)
+	path := filepath.Join(dir, ".qwen", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("{\"hooks\": {\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := commandLine(t, nil, "", "doctor")
+	if got.code != exitFailed || strings.Count(got.stdout, path+" cannot be read") != 1 || strings.Contains(got.stdout, "has no hook") || !strings.Contains(got.stdout, "not JSON: line 2, column 1") {
+		t.Errorf("code %d\n%s", got.code, got.stdout)
+	}
+}
+
 func TestDoctorSendsTheHeadersThatTheClientSends(t *testing.T) {
 	dir := home(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

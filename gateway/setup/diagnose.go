@@ -53,9 +53,11 @@ type Path struct {
 // Diagnosis is what a client's settings say.
 type Diagnosis struct {
 	Title string
-	// File is where it was read, There whether the client is set up at all.
+	// File is where it was read, There whether the client is set up at all, Unread
+	// whether that is not known, since a file is there and cannot be read.
 	File     string
 	There    bool
+	Unread   bool
 	Findings []Finding
 	// Paths are the ways to the gateway ahead of a call.
 	Paths []Path
@@ -68,6 +70,14 @@ func (d *Diagnosis) Healthy() bool {
 
 func (d *Diagnosis) say(s Severity, format string, args ...any) {
 	d.Findings = append(d.Findings, Finding{s, fmt.Sprintf(format, args...)})
+}
+
+// unread says of a file, once, that it cannot be read.
+func (d *Diagnosis) unread(format string, args ...any) {
+	d.Unread = true
+	if f := (Finding{Open, fmt.Sprintf(format, args...)}); !slices.Contains(d.Findings, f) {
+		d.Findings = append(d.Findings, f)
+	}
 }
 
 // Diagnose reads a client's settings. Of the options it looks at Client, Home
@@ -89,7 +99,10 @@ func Diagnose(o Options) (*Diagnosis, error) {
 		}
 		d.event(&c, event, path, used)
 	}
-	if !d.There {
+	switch {
+	case !d.There && d.Unread:
+		return d, nil
+	case !d.There:
 		d.say(Open, "%s has no hook that asks a gateway in %s: gateway init %s --write puts it there", c.title, d.File, c.name)
 		return d, nil
 	}
@@ -119,7 +132,7 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 		d.say(Open, "%s: there is no %s, so no hook asks a gateway and the call runs unasked", event, path)
 		return
 	default:
-		d.say(Open, "%s: %v", event, err)
+		d.unread("%s: %v", event, err)
 		return
 	}
 	var entries []any
@@ -128,7 +141,7 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 	} else {
 		document, err := parseDocument(text)
 		if err != nil {
-			d.say(Open, "%s cannot be read, so it is not known what %s makes of it: %v", path, c.title, err)
+			d.unread("%s cannot be read, so it is not known what %s makes of it: %v", path, c.title, err)
 			return
 		}
 		for _, s := range c.off {
