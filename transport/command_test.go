@@ -382,8 +382,14 @@ func TestAProgramThatCannotBeStartedSaysWhichAndWhy(t *testing.T) {
 
 func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 	dir := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"good": 0o700, "locked": 0o600} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), mode); err != nil {
+	for name, file := range map[string]struct {
+		text string
+		mode os.FileMode
+	}{
+		"good": {"#!/bin/sh\n", 0o700}, "locked": {"#!/bin/sh\n", 0o600}, "orphan": {"#! /nonexistent/sh -e\n", 0o700},
+		"windows": {"#!/usr/bin/env sh\r\nexit\r\n", 0o700}, "binary": {"\x7fELF\r\n", 0o700}, "bare": {"#!\n", 0o700},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(file.text), file.mode); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -391,8 +397,12 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 		"./good":      "",
 		dir + "/good": "",
 		"good":        "",
-		"./locked":    "./locked: permission denied",
-		"locked":      "locked: permission denied",
+		"./binary":    "",
+		"./bare":      "",
+		"./locked":    "./locked: permission denied: chmod +x makes it executable",
+		"locked":      "locked: permission denied: chmod +x makes it executable",
+		"./orphan":    "./orphan is there, but the interpreter that it names does not exist",
+		"windows":     "windows is there, but its lines end as those of Windows do (CR LF), which is taken for a part of its interpreter's name: save it with LF",
 		"./ghost":     "./ghost: no such file or directory",
 		"ghost":       "ghost is not in the PATH of its environment",
 		dir:           dir + ": is a directory",
@@ -406,9 +416,11 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 			t.Errorf("%s: %q, want %q", program, got, want)
 		}
 	}
-	b := newCommand(t, CommandOptions{Argv: []string{"./good"}, Dir: dir + "/none"})
-	if err := b.Findable(); err == nil || err.Error() != "its working directory does not exist" {
-		t.Errorf("without its directory: %v", err)
+	for _, program := range []string{"./good", dir + "/good"} {
+		b := newCommand(t, CommandOptions{Argv: []string{program}, Dir: dir + "/none"})
+		if err := b.Findable(); err == nil || err.Error() != "its working directory does not exist" {
+			t.Errorf("%s without its directory: %v", program, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -218,11 +219,49 @@ func (p *program) findable() error {
 	if err == nil {
 		_, err = exec.LookPath(name)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return errors.New(p.why(err) + ": chmod +x makes it executable")
+	case err != nil:
 		return errors.New(p.why(err))
+	case p.dir != "" && !exists(p.dir):
+		return errors.New(noDirectory)
+	}
+	return p.scriptable(name)
+}
+
+// scriptable says of a script why its interpreter would not be found. What its
+// first line names is all that the system looks at, the end of a line of Windows
+// included.
+func (p *program) scriptable(path string) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { //nolint:gosec // the path of the operator's own program
+		return nil //nolint:nilerr // a pipe is not opened: it would wait for its other end
+	}
+	f, err := os.Open(path) //nolint:gosec // as above
+	if err != nil {
+		return nil //nolint:nilerr // one may be allowed to run what one may not read
+	}
+	defer f.Close() //nolint:errcheck // it was only read from
+	start := make([]byte, 256)
+	n, _ := io.ReadFull(f, start)
+	line, script := strings.CutPrefix(string(start[:n]), "#!")
+	line, _, whole := strings.Cut(line, "\n")
+	fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
+	switch {
+	case !script || !whole || len(fields) == 0:
+		return nil
+	case strings.HasSuffix(line, "\r"):
+		return errors.New(p.argv[0] + " is there, but its lines end as those of Windows do (CR LF), which is taken for a part of its interpreter's name: save it with LF")
+	case filepath.IsAbs(fields[0]) && !exists(fields[0]):
+		return errors.New(p.argv[0] + noInterpreter)
 	}
 	return nil
 }
+
+const (
+	noDirectory   = "its working directory does not exist"
+	noInterpreter = " is there, but the interpreter that it names does not exist"
+)
 
 // path is the PATH of the program's environment.
 func (p *program) path() string {
@@ -248,9 +287,9 @@ func (p *program) why(err error) string {
 	case errors.Is(err, exec.ErrNotFound):
 		return name + " is not in the PATH of its environment"
 	case errors.Is(err, syscall.ENOENT) && !exists(p.dir):
-		return "its working directory does not exist"
+		return noDirectory
 	case errors.Is(err, syscall.ENOENT) && exists(p.absolute()):
-		return name + " is there, but the interpreter that it names does not exist"
+		return name + noInterpreter
 	case errors.Is(err, syscall.ENOEXEC):
 		return name + ": exec format error: neither a program for this machine nor a script that begins with #!"
 	case errors.As(err, &errno):
