@@ -62,9 +62,9 @@ func (p *Program) give(answer client.Command) int {
 // clientRoute is the route that an address means for a client: itself where it
 // names one, else that of the operator's chain or of the chain it names.
 func clientRoute(o options) (string, error) {
-	u, err := url.Parse(o.url)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", errors.New("--url is not the address of a gateway: use http://HOST:PORT")
+	u, err := gatewayURL(o.url)
+	if err != nil {
+		return "", err
 	}
 	if path := strings.TrimRight(u.Path, "/"); !strings.Contains(path, "/clients/") {
 		if path == "" {
@@ -76,6 +76,15 @@ func clientRoute(o options) (string, error) {
 		}
 	}
 	return u.String(), nil
+}
+
+// gatewayURL reads an address. The error does not repeat it (K4).
+func gatewayURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, errors.New("--url is not the address of a gateway: use http://HOST:PORT")
+	}
+	return u, nil
 }
 
 // The reasons that a model reads (K4). What they are about goes to stderr.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"path"
 	"time"
 
@@ -48,9 +47,9 @@ func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 // decidingRoute is the route that an address means: itself where it names one,
 // else that of the operator's chain or of the chain it names.
 func decidingRoute(address string) (string, error) {
-	u, err := url.Parse(address)
+	u, err := gatewayURL(address)
 	if err != nil {
-		return "", fmt.Errorf("--url is not an address: %w", err)
+		return "", err
 	}
 	switch named := path.Clean("/" + u.Path); {
 	case named == "/":
