@@ -95,6 +95,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 		p.usage(p.stdout)
 		return exitOK
 	}
+	if strings.TrimLeft(name, "-") == "version" {
+		name = "version"
+	}
 	for _, c := range p.subcommands() {
 		if c.name == name {
 			return c.run(ctx, args)

@@ -115,9 +115,10 @@ func TestAskPrintsNoAllowThatItWasNotGiven(t *testing.T) {
 		"a stray argument":      {says(`{"decision":"allow"}`), preText, []string{"x"}, `"x" is none it knows`},
 		"an unknown flag":       {says(`{"decision":"allow"}`), preText, []string{"--nope"}, "arguments are wrong"},
 		"no time":               {says(`{"decision":"allow"}`), preText, []string{"--timeout", "0s"}, "--timeout is 0s"},
-		"another scheme":        {says(`{"decision":"allow"}`), preText, []string{"--url", "ftp://127.0.0.1/x"}, "--url cannot be used"},
+		"another scheme":        {says(`{"decision":"allow"}`), preText, []string{"--url", "ftp://127.0.0.1/x"}, "is not the address of a gateway: use http"},
 		"no address":            {says(`{"decision":"allow"}`), preText, []string{"--url", ""}, "was not told whom to ask"},
-		"no URL at all":         {says(`{"decision":"allow"}`), preText, []string{"--url", "::"}, "--url is not an address"},
+		"no URL at all":         {says(`{"decision":"allow"}`), preText, []string{"--url", "::"}, "is not the address of a gateway: use http"},
+		"no scheme":             {says(`{"decision":"allow"}`), preText, []string{"--url", "127.0.0.1:8080"}, "is not the address of a gateway: use http"},
 		"nobody there":          {says(`{"decision":"allow"}`), preText, []string{"--url", "http://127.0.0.1:1"}, "could not be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -301,6 +302,7 @@ func TestTheCommandLineSaysWhatItTakes(t *testing.T) {
 		want ran
 	}{
 		{[]string{"version"}, ran{0, "hookgate v1.2.3 (revision abc, go1.26)\n", ""}},
+		{[]string{"--version"}, ran{0, "hookgate v1.2.3 (revision abc, go1.26)\n", ""}},
 		{[]string{"serve", "x"}, ran{2, "", "gateway serve: takes no arguments, got \"x\": it is configured by the environment (gateway env)\n"}},
 		{[]string{"health", "x"}, ran{2, "", "gateway health: takes no arguments, got \"x\": it is configured by the environment (gateway env)\n"}},
 	} {
