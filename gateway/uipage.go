@@ -61,7 +61,7 @@ func (p *page) html() g.Node {
 		h.Body(
 			h.Header(
 				h.H1(h.ID("top"), h.TabIndex("-1"), g.Text("Approvals")),
-				h.P(h.ID("live"), h.A(h.Href(routePage), g.Text("Look again"))),
+				h.P(h.ID("live"), h.A(h.Href(routePage), g.Text("Refresh"))),
 			),
 			h.Main(
 				h.Div(h.ID("said"), h.Role("status"), h.Aria("live", "polite"), h.Class(class), g.Text(p.said)),
@@ -69,7 +69,7 @@ func (p *page) html() g.Node {
 				h.Ol(h.ID("waiting"), h.Aria("label", "Calls that wait"), g.Map(p.cards, func(c card) g.Node { return c.html(p.token) })),
 				h.Section(
 					h.ID("lately"), h.Aria("labelledby", "lately-h"), hiddenIf(len(p.lately) == 0),
-					h.H2(h.ID("lately-h"), g.Text("Lately")),
+					h.H2(h.ID("lately-h"), g.Text("Recently settled")),
 					h.Ul(g.Map(p.lately, settledLine.html)),
 				),
 			),
@@ -102,7 +102,7 @@ func (c card) html(token string) g.Node {
 			h.Input(h.Type("hidden"), h.Name("token"), h.Value(token)),
 			h.Input(h.Type("hidden"), h.Name("digest"), h.Value(c.digest)),
 			g.If(!c.result, c.edits()),
-			h.Label(h.For("m-"+c.id), g.Text("Message "), h.Small(g.Text("(the model is told where you deny)"))),
+			h.Label(h.For("m-"+c.id), g.Text("Message "), h.Small(g.Text("(told to the model if you deny)"))),
 			h.Input(h.ID("m-"+c.id), h.Type("text"), h.Name("message"), h.MaxLength("1000"), h.AutoComplete("off"), h.Value(c.message)),
 			h.Div(
 				h.Class("buttons"),
