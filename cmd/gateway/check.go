@@ -13,7 +13,7 @@ import (
 // check validates hooks files: those named, or those of the environment.
 func (p *program) check(_ context.Context, args []string) int {
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		p.complain("usage: gateway check [FILE…]; without a file it checks those of the environment\n")
+		p.complain("usage: gateway check [FILE…]\n\nA FILE is a hooks file. Without one it checks all that the environment names: HOOKGATE_CONFIG, HOOKGATE_CHAINS_DIR, HOOKGATE_AGENTS_DIR, HOOKGATE_CALLERS.\n")
 		if slices.Contains(helpFlags(), args[0]) {
 			return exitOK
 		}

@@ -152,7 +152,7 @@ func (p *program) printPlan(plan *setup.Plan) int {
 		if !p.say("%s", endLine(f.After)) {
 			return exitFailed
 		}
-		p.complain("This belongs into %s; --write merges it into what is there.\n", f.Path)
+		p.complain("This belongs in %s; --write merges it into what is there.\n", f.Path)
 	}
 	p.explain(plan)
 	return exitOK
