@@ -234,12 +234,12 @@ func (p *program) findable() error {
 // first line names is all that the system looks at, the end of a line of Windows
 // included.
 func (p *program) scriptable(path string) error {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { //nolint:gosec // the path of the operator's own program
-		return nil //nolint:nilerr // a pipe is not opened: it would wait for its other end
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil // a pipe is not opened: it would wait for its other end
 	}
 	f, err := os.Open(path) //nolint:gosec // as above
 	if err != nil {
-		return nil //nolint:nilerr // one may be allowed to run what one may not read
+		return nil // one may be allowed to run what one may not read
 	}
 	defer f.Close() //nolint:errcheck // it was only read from
 	start := make([]byte, 256)
