@@ -1,5 +1,5 @@
-// Command policy is a gateway with a small policy in Go: what somebody writes who
-// comes from a policy engine. It is what bench/ compares with one.
+// Command policy is a gateway with a small policy in Go: what somebody who comes
+// from a policy engine writes. It is what bench/ compares with one.
 package main
 
 import (

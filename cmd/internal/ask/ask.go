@@ -49,6 +49,15 @@ type options struct {
 	timeout                       time.Duration
 }
 
+// clients are the names of all clients.
+func clients() []string {
+	var names []string
+	for _, c := range client.All() {
+		names = append(names, c.Name())
+	}
+	return names
+}
+
 // Run asks, and returns the exit code.
 func (p *Program) Run(ctx context.Context, args []string) int {
 	o, err := p.parse(args)
@@ -63,7 +72,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	}
 	c, known := client.Find(o.client)
 	if !known {
-		return p.block(fmt.Sprintf("no client is called %q: docs/clients.md lists them", o.client))
+		return p.block(fmt.Sprintf("no client is called %q: there are %s", o.client, strings.Join(clients(), ", ")))
 	}
 	return p.askClient(ctx, c, o)
 }

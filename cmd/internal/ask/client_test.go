@@ -206,7 +206,7 @@ func TestK3_WithExitCode2StdoutIsEmptyAndStderrIsNot(t *testing.T) {
 		stdin io.Reader
 		says  string
 	}{
-		"an unknown client":          {[]string{"--client", "nobody", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `no client is called "nobody"`},
+		"an unknown client":          {[]string{"--client", "nobody", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `no client is called "nobody": there are claude-code, `},
 		"an unknown flag":            {[]string{"--client", "codex", "--nope"}, strings.NewReader("{}"), "its arguments are wrong"},
 		"an unknown flag before it":  {[]string{"--nope", "--client", "codex"}, strings.NewReader("{}"), "its arguments are wrong"},
 		"a client joined by =":       {[]string{"--nope", "-client=codex"}, strings.NewReader("{}"), "its arguments are wrong"},
