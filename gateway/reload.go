@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/guard"
@@ -71,6 +72,26 @@ func (g *Gateway) warn(ctx context.Context, set *config.Set) {
 	}
 }
 
+// lookPatience is how long a start or a reload waits for the file systems of
+// programs.
+const lookPatience = time.Second
+
+// warnOfPrograms logs which programs are not there. They may still come, so that
+// nothing depends on it, least of all where a file system hangs.
+func (g *Gateway) warnOfPrograms(ctx context.Context, members []*member) {
+	missing := make(chan []string, 1)
+	go func() { missing <- unfindable(members) }()
+	late := time.NewTimer(lookPatience)
+	defer late.Stop()
+	select {
+	case warnings := <-missing:
+		for _, w := range warnings {
+			g.log.LogAttrs(ctx, slog.LevelWarn, "configuration", slog.String("warning", w))
+		}
+	case <-late.C:
+	}
+}
+
 // adopt makes a plan of a set and puts it in force.
 func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	b := &builder{
@@ -96,6 +117,7 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", set.Operator.Path),
 		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.Int("agents", len(set.Agents)),
 		slog.String("config_sha256", next.plan.sum))
+	g.warnOfPrograms(ctx, next.plan.hooks)
 	for _, l := range next.lives {
 		l.upkeep.start() //nolint:contextcheck // it outlives the reload
 	}

@@ -73,6 +73,19 @@ func TestG3_AMistakeThatOnlyTheBuilderFindsStandsAtItsKey(t *testing.T) {
 	}
 }
 
+func TestAProgramThatIsNotThereIsSaidAtTheStartAndAtAReload(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: a, command: [./gone]}\n"})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	if want := `hooks.yaml:3: hooks[0] \"a\": could not be started from here: ./gone: no such file`; !strings.Contains(r.log.String(), want) {
+		t.Errorf("%s is not in\n%s", want, r.log)
+	}
+	write(t, dir+"/hooks.yaml", "schema: 1\nhooks:\n  - {name: a, command: [./lost]}\n")
+	r.reload()
+	if want := `./lost: no such file`; !strings.Contains(r.log.String(), want) {
+		t.Errorf("%s is not in\n%s", want, r.log)
+	}
+}
+
 func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": saying(t, "old")})
 	file := filepath.Join(dir, "hooks.yaml")
