@@ -70,7 +70,7 @@ func Check(o Options) (*Report, error) {
 		l.binding.Close()
 	}
 	r := reportOn(o, set)
-	r.Warnings = append(r.Warnings, unfindable(made.plan.hooks)...)
+	r.Warnings = append(r.Warnings, unfindable(made.plan.hooks, set.Agents)...)
 	if err := auditMistake(o.Audit, set); err != nil && !o.AuditState {
 		r.Warnings = append(r.Warnings, err.Error())
 	}
@@ -130,7 +130,7 @@ func homeless(members []*member) []string {
 // unfindable warns of programs that are not there. That is no mistake: they may
 // come before the first call, and where the files are checked need not be where
 // they are used.
-func unfindable(members []*member) []string {
+func unfindable(members []*member, agents map[string]*config.Agent) []string {
 	var warnings []string
 	for _, m := range members {
 		program, ok := m.binding.(*transport.Command)
@@ -139,6 +139,12 @@ func unfindable(members []*member) []string {
 		}
 		if err := program.Findable(); err != nil {
 			w := config.Warning{Position: m.entry.Position, Message: "could not be started from here: " + err.Error()}
+			warnings = append(warnings, w.String())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(agents)) {
+		if err := agents[name].Profile.Findable(); err != nil {
+			w := config.Warning{Position: agents[name].Position, Message: err.Error()}
 			warnings = append(warnings, w.String())
 		}
 	}

@@ -78,9 +78,9 @@ const lookPatience = time.Second
 
 // warnOfPrograms logs which programs are not there. They may still come, so that
 // nothing depends on it, least of all where a file system hangs.
-func (g *Gateway) warnOfPrograms(ctx context.Context, members []*member) {
+func (g *Gateway) warnOfPrograms(ctx context.Context, members []*member, agents map[string]*config.Agent) {
 	missing := make(chan []string, 1)
-	go func() { missing <- unfindable(members) }()
+	go func() { missing <- unfindable(members, agents) }()
 	late := time.NewTimer(lookPatience)
 	defer late.Stop()
 	select {
@@ -117,7 +117,7 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", set.Operator.Path),
 		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.Int("agents", len(set.Agents)),
 		slog.String("config_sha256", next.plan.sum))
-	g.warnOfPrograms(ctx, next.plan.hooks)
+	g.warnOfPrograms(ctx, next.plan.hooks, set.Agents)
 	for _, l := range next.lives {
 		l.upkeep.start() //nolint:contextcheck // it outlives the reload
 	}

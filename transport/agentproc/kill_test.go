@@ -306,11 +306,30 @@ func TestAProgramThatCannotBeStartedIsAFailureThatSaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := profile(t, "waits")
 			p.Command, p.Cwd = c.command, c.cwd
+			found := p.Findable()
+			if name == "not this kind" { // which the system alone can tell
+				if found != nil {
+					t.Errorf("findable says %v", found)
+				}
+			} else if found == nil || found.Error() != c.want {
+				t.Errorf("findable says %v", found)
+			}
 			result := run(t, &p, &recorder{}, nil)
 			if result.Failure == nil || result.Failure.Cause != chain.Spawn || result.Failure.Text != c.want || result.Failure.Detail == "" || result.ExitCode != c.code || result.Succeeded {
 				t.Errorf("exit %d, %+v", result.ExitCode, result.Failure)
 			}
 		})
+	}
+}
+
+func TestFindableIsSilentOnWhatATurnDecides(t *testing.T) {
+	p := profile(t, "waits")
+	if err := p.Findable(); err != nil {
+		t.Errorf("of a program that is there it says %v", err)
+	}
+	p.Cwd = "/no/such/{{SESSION_NAME}}"
+	if err := p.Findable(); err != nil {
+		t.Errorf("of a directory of the session's it says %v", err)
 	}
 }
 

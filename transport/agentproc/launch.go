@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,6 +61,31 @@ func (p *Profile) launch(t Turn) (launch, error) {
 	}
 	l.path = program(command, l.dir, env["PATH"])
 	return l, nil
+}
+
+// Findable says why the agent's program could not be started if a turn began now,
+// and nil where nothing speaks against it, or where the turn has a say in which
+// program that is. It starts nothing.
+func (p *Profile) Findable() error {
+	for _, text := range []string{p.Command, p.Cwd} {
+		if t, err := parseTemplate(text, false); err != nil || t.hasCaller() {
+			return nil //nolint:nilerr // the check of the profile says so
+		}
+	}
+	l, err := p.launch(Turn{})
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	if l.path == "" {
+		err = fs.ErrNotExist
+	} else {
+		_, err = exec.LookPath(l.path)
+	}
+	if info, statErr := os.Stat(l.dir); err == nil && statErr == nil && info.IsDir() {
+		return nil
+	}
+	text, _ := l.spawnFailure(err)
+	return errors.New(text)
 }
 
 // directory is where the agent runs.
