@@ -79,7 +79,7 @@ func (h *Head) follow(text []byte) (Line, error) {
 	case h.Last != 0 && line.N != h.Last+1:
 		return Line{}, fmt.Errorf("record %d follows record %d", line.N, h.Last)
 	case h.Last != 0 && line.Prev != h.SHA256:
-		return Line{}, fmt.Errorf("record %d was written behind another line than the one before it", line.N)
+		return Line{}, fmt.Errorf("record %d was written behind another line than the one before it: one of the two was changed, or lines between them are gone", line.N)
 	}
 	if h.First == 0 {
 		h.First = line.N
