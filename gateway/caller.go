@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,8 @@ type callers struct {
 	held    atomic.Int64
 	// patience is how long a caller may take to send a body.
 	patience time.Duration
+	// turns holds a token for each large body that is being read as JSON.
+	turns chan struct{}
 }
 
 // hostsOf returns the names by which a listener at addr may be called: those
@@ -183,6 +186,26 @@ func (c *callers) readAll(r *http.Request) ([]byte, error) {
 
 // release gives back what a body takes.
 func (c *callers) release(text []byte) { c.held.Add(-int64(cap(text))) }
+
+// large is the least size of a body that waits for its turn to be read, in bytes.
+const large = 1 << 20
+
+// inTurn reads a body as JSON once there is a place for it. While a large one is
+// read it takes several times its size, and more of them at once than there are
+// processors would be no faster.
+func inTurn[T any](ctx context.Context, c *callers, text []byte, read func(text []byte) (T, error)) (T, error) {
+	if len(text) < large {
+		return read(text)
+	}
+	select {
+	case c.turns <- struct{}{}:
+		defer func() { <-c.turns }()
+		return read(text)
+	case <-ctx.Done():
+		var none T
+		return none, fmt.Errorf("its turn to be read did not come: %w", context.Cause(ctx))
+	}
+}
 
 // checkContent makes sure that the body says it is plain JSON. A page in a
 // browser can send a POST of text/plain anywhere without being asked, one of

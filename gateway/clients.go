@@ -146,7 +146,7 @@ func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client
 	if err != nil {
 		return client.Answer{}, malformedRequest(err)
 	}
-	call, err := c.Read(event, text)
+	call, err := inTurn(r.Context(), g.callers, text, func(text []byte) (*client.Call, error) { return c.Read(event, text) })
 	switch {
 	case err != nil:
 		return client.Answer{}, malformedRequest(fmt.Errorf("as %s sends it: %w", c.Title(), err))

@@ -37,7 +37,9 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	defer g.callers.release(text)
-	verdict, refusal := g.decide(w, r, name, func() (*chain.Request, error) { return chain.ParseRequest(text) })
+	verdict, refusal := g.decide(w, r, name, func() (*chain.Request, error) {
+		return inTurn(r.Context(), g.callers, text, chain.ParseRequest)
+	})
 	if refusal != nil {
 		refusal.write(w)
 		return

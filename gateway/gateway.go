@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -255,6 +256,7 @@ func New(options Options) (*Gateway, error) {
 		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), redactor: guard.NewRedactor(), jsonType: []string{"application/json"},
 		callers: &callers{
 			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
+			turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		},
 		clients: clientsByName(),
 		waiting: map[*plan]struct{}{}, keeper: k, desk: desk,
