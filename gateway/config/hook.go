@@ -205,7 +205,7 @@ func entryWay(v value) way {
 func (r *reading) name(h *Hook, v value, o object) {
 	n, ok := o["name"]
 	if !ok {
-		r.fail(v, "name is missing: denials are signed with it")
+		r.fail(v, "name is missing: every denial says which hook it is from")
 		return
 	}
 	s, ok := r.literal(n)

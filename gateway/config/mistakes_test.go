@@ -234,7 +234,7 @@ func mistakes() map[string][]string {
 			`18: hooks[2] "c": max_response_bytes belongs to a command or url hook, and this is a use hook`,
 		},
 		"names.yaml": {
-			`3: hooks[0]: name is missing: denials are signed with it`,
+			`3: hooks[0]: name is missing: every denial says which hook it is from`,
 			`4: hooks[1]: name: is empty`,
 			`6: hooks[2] "two\nlines": name: "two\nlines" has characters that cannot be printed`,
 			`8: hooks[3] "\x1b[31mred": name: "\x1b[31mred" has characters that cannot be printed`,
