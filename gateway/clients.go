@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -153,7 +154,7 @@ func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client
 	case call.Passes():
 		return call.Pass(), nil
 	}
-	verdict, refusal := g.decide(w, r, chainOf(r), func() (*chain.Request, error) { return call.Request(), nil })
+	verdict, refusal := g.decide(w, r, chainOf(r), func(context.Context) (*chain.Request, error) { return call.Request(), nil })
 	if refusal != nil {
 		return client.Answer{}, refusal
 	}

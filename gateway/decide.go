@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/hex"
 	"log/slog"
 	"net/http"
@@ -37,8 +38,8 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	defer g.callers.release(text)
-	verdict, refusal := g.decide(w, r, name, func() (*chain.Request, error) {
-		return inTurn(r.Context(), g.callers, text, chain.ParseRequest)
+	verdict, refusal := g.decide(w, r, name, func(ctx context.Context) (*chain.Request, error) {
+		return inTurn(ctx, g.callers, text, chain.ParseRequest)
 	})
 	if refusal != nil {
 		refusal.write(w)
@@ -51,7 +52,7 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 // decide puts what read reads to the chain of that name. It is called once the
 // body is there: one that comes slowly must not be decided by what was in force
 // when it began.
-func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, read func() (*chain.Request, error)) (*chain.Verdict, *problem) {
+func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, read func(context.Context) (*chain.Request, error)) (*chain.Verdict, *problem) {
 	p := g.plans.enter()
 	if p == nil {
 		return nil, notReady()
@@ -62,7 +63,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 		return nil, &problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}
 	}
 	began := time.Now()
-	request, err := read()
+	request, err := read(r.Context())
 	if err != nil {
 		return nil, malformedRequest(err)
 	}

@@ -303,7 +303,7 @@ func TestWhatReadingACallTakesIsTakenFromItsBudget(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nbudget_ms: 20\nhooks:\n  - {name: g, use: no-force-push, on_failure: allow}\n"})
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/decide", nil)
-	verdict, refusal := r.gateway.decide(httptest.NewRecorder(), request, config.OperatorChain, func() (*chain.Request, error) {
+	verdict, refusal := r.gateway.decide(httptest.NewRecorder(), request, config.OperatorChain, func(context.Context) (*chain.Request, error) {
 		<-time.After(20 * time.Millisecond)
 		return chain.ParseRequest([]byte(preText))
 	})
