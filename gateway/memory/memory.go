@@ -35,7 +35,7 @@ const (
 	// only looks after itself and is scraped (B1).
 	quiet = 4 << 20
 	// worthwhile is how much there has to be to give back (B2).
-	worthwhile = 16 << 20
+	worthwhile = 4 << 20
 )
 
 // Usage is the memory of a process, in bytes.

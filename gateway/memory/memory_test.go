@@ -137,8 +137,8 @@ func TestB2_WhatIsNotWorthACollectionIsLeftAlone(t *testing.T) {
 		live, garbage uint64
 		want          int
 	}{
-		"little":              {5, 14, 0},
-		"enough":              {5, 16, 1},
+		"little":              {5, 3, 0},
+		"enough":              {5, 4, 1},
 		"little for its size": {200, 90, 0},
 		"enough for its size": {200, 100, 1},
 	} {
