@@ -67,17 +67,17 @@ func (c *approvalsCommand) parse(args []string) error {
 	}
 	f := flag.NewFlagSet("gateway approvals", flag.ContinueOnError)
 	f.SetOutput(io.Discard) // what is wrong is said once, by who called
-	f.StringVar(&c.base, "url", "", "the gateway; without it the one of HOOKGATE_ADDR on this machine")
-	f.StringVar(&c.tokenFile, "token-file", "", "file with the bearer token to call with")
+	f.StringVar(&c.base, "url", "", "the `address` of the gateway (default: that of HOOKGATE_ADDR on this machine)")
+	f.StringVar(&c.tokenFile, "token-file", "", "the `file` with the bearer token")
 	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "how long to wait for the gateway")
 	switch c.verb {
 	case "list":
 		f.StringVar(&c.state, "state", "pending", "pending, allowed, denied, expired, withdrawn or any")
 	case "allow":
 		f.StringVar(&c.input, "input", "", "the input to run instead: a JSON object, @FILE, or - for stdin")
-		f.StringVar(&c.message, "message", "", "why")
+		f.StringVar(&c.message, "message", "", "the reason")
 	case "deny":
-		f.StringVar(&c.message, "message", "", "why: the model is told")
+		f.StringVar(&c.message, "message", "", "the reason; the model sees it")
 	default:
 		return fmt.Errorf("%q is not one of list, allow, deny", c.verb)
 	}

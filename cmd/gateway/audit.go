@@ -20,16 +20,16 @@ import (
 func (p *program) audit(ctx context.Context, args []string) int {
 	flags := flag.NewFlagSet("gateway audit", flag.ContinueOnError)
 	flags.SetOutput(p.stderr)
-	file := flags.String("file", "", "the audit file; those before it are read too (default HOOKGATE_AUDIT_FILE)")
-	database := flags.Bool("database", false, "read HOOKGATE_DATABASE_URL in place of a file; it has no chain")
-	quiet := flags.Bool("verify", false, "verify the chain alone, and print no records")
-	head := flags.String("head", "", "a head that was noted before, as N:SHA256: the chain has to have passed through it")
+	file := flags.String("file", "", "the audit file; earlier rotated files are read too (default HOOKGATE_AUDIT_FILE)")
+	database := flags.Bool("database", false, "read HOOKGATE_DATABASE_URL instead of a file; its records have no hash chain")
+	quiet := flags.Bool("verify", false, "only verify the hash chain, print no records")
+	head := flags.String("head", "", "an earlier head of the chain as N:SHA256, which the chain must contain")
 	want := map[string]*string{}
 	for _, name := range []string{"id", "caller", "chain", "event", "agent_id", "tool_name", "decision", "cause"} {
 		want[name] = flags.String(strings.ReplaceAll(name, "_", "-"), "", "only records with this "+name)
 	}
-	all := flags.Bool("all", false, "also records of what had been decided and was withheld, which another record corrects")
-	since := flags.String("since", "", "only records from this time on, like 2027-01-31T00:00:00Z, or 1h ago")
+	all := flags.Bool("all", false, "also print records of withheld decisions, which a later record corrects")
+	since := flags.String("since", "", "only records from this time on: 2027-01-31T00:00:00Z, or 1h for one hour ago")
 	until := flags.String("until", "", "only records before this time")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -23,7 +23,7 @@ const mustDeny = "rm -rf --no-preserve-root /"
 // that are set up.
 func (p *program) doctor(ctx context.Context, args []string) int {
 	s := p.setUpFlags("doctor", "[CLIENT] [flags]")
-	canary := s.flags.String("canary", mustDeny, "a shell `command` that your chain denies; it is asked about and never run")
+	canary := s.flags.String("canary", mustDeny, "a shell `command` that your chain denies; doctor asks about it and never runs it")
 	if code, done := s.parse(p, args); done {
 		return code
 	}

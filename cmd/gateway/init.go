@@ -24,7 +24,7 @@ type setUp struct {
 func (p *program) setUpFlags(command, about string) *setUp {
 	s := &setUp{flags: flag.NewFlagSet("gateway "+command, flag.ContinueOnError)}
 	s.flags.SetOutput(p.stderr)
-	s.flags.StringVar(&s.File, "file", "", "the `file` of settings, where it is not the user's own")
+	s.flags.StringVar(&s.File, "file", "", "the settings `file`, if it is not the user's default one")
 	s.flags.Usage = func() {
 		p.complain("usage: gateway %s %s\n\nclients: %s\n\n", command, about, strings.Join(setup.Names(), ", "))
 		s.flags.PrintDefaults()
@@ -67,11 +67,11 @@ func (p *program) initClient(_ context.Context, args []string) int {
 	s := p.setUpFlags("init", "CLIENT [flags]")
 	s.flags.StringVar(&s.URL, "url", "", "the `address` of the gateway, or of a chain: http://127.0.0.1:8080/v1/chains/NAME (default: that of HOOKGATE_ADDR)")
 	s.flags.DurationVar(&s.Patience, "timeout", 25*time.Second, "how long a hook waits for the gateway; the client waits 10s longer")
-	s.flags.StringVar(&s.Program, "program", "", "the `path` of this program, as the settings name it (default: where it is)")
-	s.flags.StringVar(&s.TokenFile, "token-file", "", "the `file` with the bearer token that gateway ask says, where the gateway wants to know its callers")
-	command := s.flags.Bool("command", false, "have the client run gateway ask, also where it can post by itself")
-	post := s.flags.Bool("http", false, "have the client post by itself, also where that fails open")
-	write := s.flags.Bool("write", false, "merge into the client's settings; the old file is kept beside the new one")
+	s.flags.StringVar(&s.Program, "program", "", "the `path` of the program that the settings name (default: where it is)")
+	s.flags.StringVar(&s.TokenFile, "token-file", "", "the `file` with the bearer token that gateway ask sends, if the gateway authenticates callers")
+	command := s.flags.Bool("command", false, "make the client run gateway ask, even if it has HTTP hooks")
+	post := s.flags.Bool("http", false, "make the client use its HTTP hooks, even if they fail open")
+	write := s.flags.Bool("write", false, "merge into the client's settings file; the old file is kept beside the new one")
 	if code, done := s.parse(p, args); done {
 		return code
 	}

@@ -72,16 +72,16 @@ func (p *program) ask(ctx context.Context, args []string) int {
 
 func (p *program) subcommands() []subcommand {
 	return []subcommand{
-		{"serve", "run the gateway (what no command means)", p.serve},
-		{"check", "validate hooks files and say how long their chains can take", p.check},
-		{"ask", "put the envelope, or an agent's own hook, on stdin to a gateway and print its answer", p.ask},
-		{"init", "print or write the settings with which an agent asks a gateway", p.initClient},
-		{"doctor", "say what would let calls of an agent run unasked", p.doctor},
-		{"approvals", "list what waits for a person, and answer it", p.approvals},
+		{"serve", "run the gateway (the default)", p.serve},
+		{"check", "validate hooks files and print how long their chains can take", p.check},
+		{"ask", "send an envelope, or an agent's native hook JSON, from stdin to a gateway and print the answer", p.ask},
+		{"init", "print or write the agent settings that make an agent ask a gateway", p.initClient},
+		{"doctor", "report what would let an agent's calls run unchecked", p.doctor},
+		{"approvals", "list the calls that wait for a person, and answer them", p.approvals},
 		{"env", "list the environment variables with their defaults", p.listEnv},
 		{"health", "ask the gateway on this machine whether it is ready", p.health},
-		{"audit", "read the audit trail, verify its chain, and print what was asked for", p.audit},
-		{"token", "make a bearer token for a caller, with its hash", p.token},
+		{"audit", "read the audit trail, verify its hash chain, and print matching records", p.audit},
+		{"token", "generate a bearer token for a caller, with its hash", p.token},
 		{"version", "print the version", p.printVersion},
 	}
 }

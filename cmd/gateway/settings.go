@@ -22,38 +22,38 @@ const prefix = "HOOKGATE_"
 // settings are the environment variables. Their help is what gateway env
 // prints.
 type settings struct {
-	Addr              string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond the loopback it needs HOOKGATE_CALLERS or HOOKGATE_ALLOW_ANONYMOUS"`
+	Addr              string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond loopback it requires HOOKGATE_CALLERS or HOOKGATE_ALLOW_ANONYMOUS"`
 	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
-	Config            string        `env:"CONFIG" help:"the operator's hooks file; without it the built-in default chain runs"`
-	ChainsDir         string        `env:"CHAINS_DIR" help:"directory of tenants' chains, one NAME.yaml each"`
-	ChainsEgressDeny  []string      `env:"CHAINS_EGRESS_DENY" help:"where hooks of tenants' chains may not connect, beside metadata services and link-local addresses: comma-separated addresses, ranges, names, *.names, * for everything"`
-	ChainsEgressAllow []string      `env:"CHAINS_EGRESS_ALLOW" help:"where they may all the same: addresses out of refused ranges, names out of refused names"`
-	EgressDeny        []string      `env:"EGRESS_DENY" help:"where no hook may connect, the operator's included"`
-	EgressAllow       []string      `env:"EGRESS_ALLOW" help:"where they may all the same"`
-	AgentsDir         string        `env:"AGENTS_DIR" help:"directory of agents' profiles, one NAME.yaml each; POST /v1/turns runs them"`
-	Callers           string        `env:"CALLERS" help:"file of who may call; without it callers are not told apart"`
-	TLSCertFile       string        `env:"TLS_CERT_FILE" help:"certificate of the main listener, in PEM form; without it that speaks plain HTTP"`
-	TLSKeyFile        string        `env:"TLS_KEY_FILE" help:"key of that certificate"`
-	StateDir          string        `env:"STATE_DIR" help:"directory where approvals are kept in a file of this gateway alone"`
-	DatabaseURL       string        `env:"DATABASE_URL" help:"postgres://… where approvals are kept for several gateways, in place of STATE_DIR"`
-	AuditFile         string        `env:"AUDIT_FILE" help:"file of the audit trail, chained by hashes; gateway audit reads it"`
-	AuditFileMaxBytes int64         `env:"AUDIT_FILE_MAX_BYTES" envDefault:"104857600" help:"size from which the next audit file is begun, in bytes"`
-	AuditFileKeep     int           `env:"AUDIT_FILE_KEEP" envDefault:"0" help:"how many earlier audit files are kept; 0 is all of them"`
-	AuditState        bool          `env:"AUDIT_STATE" envDefault:"false" help:"true: records of the audit trail go to where approvals are kept"`
-	AuditStdout       bool          `env:"AUDIT_STDOUT" envDefault:"false" help:"true: records of the audit trail go to stdout, one a line"`
-	AuditOTLP         bool          `env:"AUDIT_OTLP" envDefault:"false" help:"true: records of the audit trail are exported as OTLP logs, configured by OTEL_EXPORTER_OTLP_…"`
-	LogLevel          slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; up to info there is a line for each decision"`
-	LogFormat         string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are JSON in either"`
-	MaxRequestBytes   int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"largest body of a request, in bytes"`
-	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"most requests at once; more are answered 503"`
-	MaxTurns          int           `env:"MAX_TURNS" envDefault:"32" help:"most turns of one agent at once; more are answered 503"`
-	BodyTimeout       time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read an answer"`
-	DrainDelay        time.Duration `env:"DRAIN_DELAY" envDefault:"0s" help:"how long new calls are still taken after SIGTERM, while /readyz answers 503"`
-	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to end after SIGTERM"`
-	AllowAnonymous    bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond the loopback although callers are not told apart"`
-	AllowedHosts      []string      `env:"ALLOWED_HOSTS" help:"comma-separated Host names the main listener answers to; on the loopback its own names are the default"`
-	RecentDecisions   int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions remembers; 0 is none"`
-	ReloadInterval    time.Duration `env:"RELOAD_INTERVAL" envDefault:"10s" help:"how often files are looked at where no change was announced"`
+	Config            string        `env:"CONFIG" help:"the operator's hooks file; default: the built-in chain"`
+	ChainsDir         string        `env:"CHAINS_DIR" help:"directory of tenant chains, one NAME.yaml each"`
+	ChainsEgressDeny  []string      `env:"CHAINS_EGRESS_DENY" help:"where hooks of tenant chains may not connect, in addition to metadata services and link-local addresses: comma-separated addresses, ranges, names, *.names, * for everything"`
+	ChainsEgressAllow []string      `env:"CHAINS_EGRESS_ALLOW" help:"exceptions to CHAINS_EGRESS_DENY: addresses from denied ranges, names from denied names"`
+	EgressDeny        []string      `env:"EGRESS_DENY" help:"where no hook may connect, including the operator's hooks"`
+	EgressAllow       []string      `env:"EGRESS_ALLOW" help:"exceptions to EGRESS_DENY"`
+	AgentsDir         string        `env:"AGENTS_DIR" help:"directory of agent profiles, one NAME.yaml each; POST /v1/turns runs them"`
+	Callers           string        `env:"CALLERS" help:"the callers file, which names who may call; without it callers are not authenticated"`
+	TLSCertFile       string        `env:"TLS_CERT_FILE" help:"certificate of the main listener, as PEM; without it the listener serves plain HTTP"`
+	TLSKeyFile        string        `env:"TLS_KEY_FILE" help:"private key of that certificate"`
+	StateDir          string        `env:"STATE_DIR" help:"directory of the approvals store, for a single gateway"`
+	DatabaseURL       string        `env:"DATABASE_URL" help:"postgres://… of the approvals store shared by several gateways, instead of STATE_DIR"`
+	AuditFile         string        `env:"AUDIT_FILE" help:"hash-chained file of the audit trail; gateway audit reads it"`
+	AuditFileMaxBytes int64         `env:"AUDIT_FILE_MAX_BYTES" envDefault:"104857600" help:"size at which the audit file is rotated, in bytes"`
+	AuditFileKeep     int           `env:"AUDIT_FILE_KEEP" envDefault:"0" help:"how many rotated audit files are kept; 0 means all"`
+	AuditState        bool          `env:"AUDIT_STATE" envDefault:"false" help:"true: write audit records to the approvals store"`
+	AuditStdout       bool          `env:"AUDIT_STDOUT" envDefault:"false" help:"true: write audit records to stdout, one per line"`
+	AuditOTLP         bool          `env:"AUDIT_OTLP" envDefault:"false" help:"true: export audit records as OTLP logs, configured by OTEL_EXPORTER_OTLP_…"`
+	LogLevel          slog.Level    `env:"LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error; debug and info include a line for each decision"`
+	LogFormat         string        `env:"LOG_FORMAT" envDefault:"json" help:"json or text; decisions are always JSON"`
+	MaxRequestBytes   int64         `env:"MAX_REQUEST_BYTES" envDefault:"16777216" help:"maximum size of a request body, in bytes"`
+	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"16384" help:"maximum concurrent requests; more get 503"`
+	MaxTurns          int           `env:"MAX_TURNS" envDefault:"32" help:"maximum concurrent turns of one agent; more get 503"`
+	BodyTimeout       time.Duration `env:"BODY_TIMEOUT" envDefault:"30s" help:"how long a caller may take to send a request, and to read a response"`
+	DrainDelay        time.Duration `env:"DRAIN_DELAY" envDefault:"0s" help:"how long the gateway still takes calls after SIGTERM, while /readyz returns 503"`
+	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT" envDefault:"30s" help:"how long calls in flight may take to finish after DRAIN_DELAY"`
+	AllowAnonymous    bool          `env:"ALLOW_ANONYMOUS" envDefault:"false" help:"true: listen beyond loopback without authenticating callers"`
+	AllowedHosts      []string      `env:"ALLOWED_HOSTS" help:"comma-separated host names that the main listener accepts; default on loopback: the loopback names"`
+	RecentDecisions   int           `env:"RECENT_DECISIONS" envDefault:"1000" help:"how many decisions GET /v1/decisions keeps; 0 means none"`
+	ReloadInterval    time.Duration `env:"RELOAD_INTERVAL" envDefault:"10s" help:"how often files are polled for changes, in addition to notifications"`
 	Pprof             bool          `env:"PPROF" envDefault:"false" help:"true: serve /debug/pprof/ on the admin listener"`
 }
 

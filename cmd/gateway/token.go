@@ -25,7 +25,7 @@ const shortestToken = 32
 func (p *program) token(_ context.Context, args []string) int {
 	flags := flag.NewFlagSet("gateway token", flag.ContinueOnError)
 	flags.SetOutput(p.stderr)
-	hash := flags.Bool("hash", false, "print the hash of the token on stdin, instead of making one")
+	hash := flags.Bool("hash", false, "print the hash of the token on stdin instead of generating a token")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return exitOK

@@ -89,9 +89,9 @@ func (p *Program) parse(args []string) (options, error) {
 	flags := flag.NewFlagSet("gateway ask", flag.ContinueOnError)
 	flags.SetOutput(p.Stderr)
 	flags.StringVar(&o.url, "url", "", "the `address` of the gateway, of a chain, or of a route")
-	flags.StringVar(&o.client, "client", "", "whose hook this is: stdin is what that client sends, stdout what it obeys")
-	flags.StringVar(&o.event, "event", "", "the client's event, where what it sends does not say so")
-	flags.StringVar(&o.tokenFile, "token-file", "", "the `file` with the bearer token by which the gateway knows its caller")
+	flags.StringVar(&o.client, "client", "", "the agent `name`: stdin is its native hook JSON, the answer is in its native format")
+	flags.StringVar(&o.event, "event", "", "the `event`, if the client's JSON does not name it")
+	flags.StringVar(&o.tokenFile, "token-file", "", "the `file` with the bearer token, if the gateway authenticates callers")
 	flags.DurationVar(&o.timeout, "timeout", 25*time.Second, "how long to wait for the answer")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
