@@ -1,4 +1,4 @@
-"""Asks hookgate from Python, and fails closed: whatever goes wrong is a deny."""
+"""A hookgate client for Python that fails closed: any failure is a deny."""
 
 import json
 import socket
@@ -19,7 +19,7 @@ def ask(call, url="http://127.0.0.1:8080/v1/decide", patience=25.0):
     try:
         body = json.dumps({"hook_schema": 1, **call}).encode()
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-        deadline = time.monotonic() + patience  # the time-out below is for each read alone
+        deadline = time.monotonic() + patience  # the timeout below applies to each read
         with _opener.open(request, timeout=patience) as response:
             if response.status != 200:
                 raise ValueError(f"it answered with status {response.status}")
@@ -31,9 +31,9 @@ def ask(call, url="http://127.0.0.1:8080/v1/decide", patience=25.0):
         answer = json.loads(text)
         rewrite, field, kind = ("modify", "input", dict) if call["event"] == "pre_tool_use" else ("replace", "output", object)
         if answer["decision"] not in ("allow", "deny", rewrite):
-            raise ValueError("it answered with no decision")
+            raise ValueError("the answer is not a valid decision")
         if answer["decision"] == rewrite and not (field in answer and isinstance(answer[field], kind)):
-            raise ValueError("its rewrite is none")
+            raise ValueError("the rewrite is not valid")
         return answer
-    except Exception as error:  # a call that nobody decided must not run
+    except Exception as error:  # a call without a decision must not run
         return {"decision": "deny", "reason": f"hookgate could not be asked: {error}"}

@@ -1,4 +1,4 @@
-// Asks hookgate from TypeScript, and fails closed: whatever goes wrong is a deny.
+// A hookgate client for TypeScript that fails closed: any failure is a deny.
 
 export type Call = {
   event: "pre_tool_use" | "post_tool_use"; workspace: string; agent_id: string; tool_call_id: string
@@ -23,8 +23,8 @@ export async function ask(call: Call, url = "http://127.0.0.1:8080/v1/decide", p
     const rewrite = call.event === "pre_tool_use" ? "modify" : "replace"
     if (answer.decision === "deny") return { decision: "deny", reason: answer.reason ?? "denied" }
     if (answer.decision === "allow") return answer
-    if (answer.decision !== rewrite) throw new Error("it answered with no decision")
-    if (rewrite === "modify" ? !isObject(answer.input) : !("output" in answer)) throw new Error("its rewrite is none")
+    if (answer.decision !== rewrite) throw new Error("the answer is not a valid decision")
+    if (rewrite === "modify" ? !isObject(answer.input) : !("output" in answer)) throw new Error("the rewrite is not valid")
     return answer
   } catch (error) {
     return { decision: "deny", reason: `hookgate could not be asked: ${(error as Error).message}` }

@@ -1,9 +1,10 @@
 // A hook that fails closed, for every platform that runs JavaScript: Node 20 or
-// newer, Deno, Workers. The entry file beside each deployment hands it what its
-// platform delivers.
+// newer, Deno, Workers. The entry file of each deployment passes it the requests
+// of its platform.
 //
-// What is not understood is denied. A question that is not genuine gets a status
-// other than 200, which the gateway takes as a failure, and so as a deny too.
+// The hook denies what it does not understand. A request without a valid
+// signature gets a status other than 200, which the gateway treats as a failure,
+// and so as a deny too.
 
 // policy decides about one call. Replace it with yours.
 function policy(call) {
@@ -15,7 +16,7 @@ function policy(call) {
   }
   const command = call.input?.command;
   if (typeof command !== "string") {
-    return deny("input.command is not a text");
+    return deny("input.command is not a string");
   }
   if (/\bprod/i.test(command)) {
     return deny("production is off limits");
@@ -33,22 +34,22 @@ function policy(call) {
   return {decision: "allow"};
 }
 
-// reviewed keeps the names of AWS access keys from the model.
+// reviewed keeps the ids of AWS access keys from the model.
 function reviewed(output) {
   const accessKey = /\bA(KIA|SIA)[A-Z2-7]{16}\b/g;
   if (typeof output === "string") {
     const redacted = output.replace(accessKey, "[access key]");
     return redacted === output ? {decision: "allow"} : {decision: "replace", output: redacted, reason: "an access key was redacted"};
   }
-  return accessKey.test(JSON.stringify(output)) ? deny("the result has an access key in it") : {decision: "allow"};
+  return accessKey.test(JSON.stringify(output)) ? deny("the result contains an access key") : {decision: "allow"};
 }
 
 function deny(reason) {
   return {decision: "deny", reason};
 }
 
-// survivesRewriting says whether JSON.stringify gives back every number of a
-// parsed value: 9007199254740993 would come out as another.
+// survivesRewriting reports whether JSON.stringify preserves every number of a
+// parsed value: 9007199254740993 would change.
 function survivesRewriting(value) {
   if (typeof value === "number") {
     return Number.isSafeInteger(value);
@@ -56,31 +57,31 @@ function survivesRewriting(value) {
   return value === null || typeof value !== "object" || Object.values(value).every(survivesRewriting);
 }
 
-// answer judges one request. header returns the value of a header by its name
+// answer handles one request. header returns the value of a header by its name
 // in lower case, body is the bytes as they arrived, and secrets is the setting
-// HOOK_SECRETS: one or more whsec_… separated by blanks, or the word none where
-// the platform itself lets nobody but the gateway in.
+// HOOK_SECRETS: one or more whsec_… separated by spaces, or the word none if the
+// platform itself lets in only the gateway.
 export async function answer(header, body, secrets) {
   try {
     if (secrets === "none") {
       return decided(header, body);
     }
     const keys = await signingKeys(secrets);
-    return (await isGenuine(header, body, keys)) ? decided(header, body) : said(401, deny("the question is not signed as agreed"));
+    return (await isGenuine(header, body, keys)) ? decided(header, body) : said(401, deny("the request has no valid signature"));
   } catch (error) {
     console.error(String(error));
-    return said(500, deny("the hook is broken; its log says how"));
+    return said(500, deny("the hook failed; its log says why"));
   }
 }
 
-// respond is answer where a platform speaks in the terms of fetch.
+// respond is answer for platforms with the fetch API.
 export async function respond(request, secrets) {
-  const limit = 16 << 20; // bytes, the gateway's own
+  const limit = 16 << 20; // bytes, as in the gateway
   if (request.method !== "POST") {
-    return new Response("questions are posted\n", {status: 405});
+    return new Response("use POST\n", {status: 405});
   }
-  if (Number(request.headers.get("content-length")) > limit) { // before any of it is read
-    return new Response("the question is too long\n", {status: 413});
+  if (Number(request.headers.get("content-length")) > limit) { // before reading any of it
+    return new Response("the request is too long\n", {status: 413});
   }
   const body = new Uint8Array(await request.arrayBuffer());
   const {status, text} = await answer((name) => request.headers.get(name), body, secrets);
@@ -92,34 +93,34 @@ function decided(header, body) {
   try {
     call = JSON.parse(new TextDecoder("utf-8", {fatal: true}).decode(body));
   } catch {
-    return said(400, deny("the question is not JSON"));
+    return said(400, deny("the request is not JSON"));
   }
   const fault = misunderstood(call);
   const decision = fault ? deny(fault) : policy(call);
   console.log(JSON.stringify({tool_call_id: call?.tool_call_id, decision: decision.decision}));
-  const id = header("webhook-id"); // repeated, for gateways that bind answers to questions
+  const id = header("webhook-id"); // repeated, for gateways that bind answers to calls
   return said(200, id ? {...decision, webhook_id: id} : decision);
 }
 
-// misunderstood says what keeps a question from being one that this hook knows.
+// misunderstood says why the hook does not understand a call.
 function misunderstood(call) {
   if (call?.hook_schema !== 1) {
-    return `hook_schema ${JSON.stringify(call?.hook_schema)} is not one that this hook knows`;
+    return `hook_schema ${JSON.stringify(call?.hook_schema)} is unknown to this hook`;
   }
   if (typeof call.tool_name !== "string" || call.input === undefined) {
-    return "the question has no tool_name or no input";
+    return "the call has no tool_name or no input";
   }
   if (call.event === "pre_tool_use" || (call.event === "post_tool_use" && call.output !== undefined)) {
     return "";
   }
-  return `event ${JSON.stringify(call.event)} is not one that this hook knows, or lacks its output`;
+  return `event ${JSON.stringify(call.event)} is unknown to this hook, or lacks its output`;
 }
 
 function said(status, decision) {
   return {status, text: JSON.stringify(decision)};
 }
 
-// Signatures are those of Standard Webhooks: HMAC-SHA256 of id.timestamp.body.
+// Signatures follow Standard Webhooks: HMAC-SHA256 of id.timestamp.body.
 
 async function signingKeys(secrets) {
   const words = (secrets ?? "").split(/\s+/).filter(Boolean);
@@ -147,7 +148,7 @@ async function isGenuine(header, body, keys) {
   signed.set(body, prefix.length);
   for (const signature of (signatures ?? "").split(" ")) {
     if (!/^v1,[A-Za-z0-9+/]{43}=$/.test(signature)) {
-      continue; // of another version, or no signature
+      continue; // of another version, or malformed
     }
     for (const key of keys) {
       if (await crypto.subtle.verify("HMAC", key, bytesOf(signature.slice("v1,".length)), signed)) {

@@ -54,9 +54,9 @@ func TestTheExamplesSayWhatTheGatewayDecidedAndElseDeny(t *testing.T) {
 			"hanging":               {hanging, "nothing else", "deny", "hookgate could not be asked"},
 			"garbage":               {garbage, "nothing else", "deny", "hookgate could not be asked"},
 			"a redirect":            {answers(307, ""), "nothing else", "deny", "hookgate could not be asked"},
-			"no decision":           {answers(200, `{"decision":"approve"}`), "nothing else", "deny", "it answered with no decision"},
-			"a replace before":      {answers(200, `{"decision":"replace","output":"x"}`), "nothing else", "deny", "it answered with no decision"},
-			"an input of no object": {answers(200, `{"decision":"modify","input":"x"}`), "nothing else", "deny", "its rewrite is none"},
+			"no decision":           {answers(200, `{"decision":"approve"}`), "nothing else", "deny", "the answer is not a valid decision"},
+			"a replace before":      {answers(200, `{"decision":"replace","output":"x"}`), "nothing else", "deny", "the answer is not a valid decision"},
+			"an input of no object": {answers(200, `{"decision":"modify","input":"x"}`), "nothing else", "deny", "the rewrite is not valid"},
 			"another status":        {answers(202, `{"decision":"allow"}`), "nothing else", "deny", "status 202"},
 		} {
 			t.Run(language+"/"+name, func(t *testing.T) {

@@ -158,7 +158,7 @@ func saysWhatItSays(t *testing.T, e example, d deployed) {
 		"allow after the call": {input: `{"command":"ls"}`, output: `"go.mod\ngo.sum"`, want: decision{Decision: "allow"}},
 		"deny after the call": {
 			input: `{"command":"ls"}`, output: `{"stdout":"\u0041KIAIOSFODNN7EXAMPLE"}`,
-			want: decision{Decision: "deny", Reason: "denied by hook 'results': the result has an access key in it"},
+			want: decision{Decision: "deny", Reason: "denied by hook 'results': the result contains an access key"},
 		},
 		"replace": {
 			input: `{"command":"env"}`, output: `"id=AKIAIOSFODNN7EXAMPLE."`,

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// serve answers questions until ctx ends, and those under way to their end.
+// serve answers requests until ctx ends, and finishes those in flight.
 func serve(ctx context.Context) error {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	h, err := hook.New(hook.Options{Secrets: os.Getenv("HOOK_SECRETS"), Log: log})

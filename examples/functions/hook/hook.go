@@ -1,8 +1,9 @@
-// Package hook is a hook that fails closed: the policy, and what makes it an
-// HTTP handler. The programs beside it put it on a platform.
+// Package hook is a hook that fails closed: the policy, and an HTTP handler around
+// it. The programs beside it run it on a platform.
 //
-// What is not understood is denied. A question that is not genuine gets a status
-// other than 200, which the gateway takes as a failure, and so as a deny too.
+// The hook denies what it does not understand. A request without a valid
+// signature gets a status other than 200, which the gateway treats as a failure,
+// and so as a deny too.
 package hook
 
 import (
@@ -18,27 +19,27 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// maxQuestion is the gateway's own bound of a request, in bytes.
-const maxQuestion = 16 << 20
+// maxRequest is the gateway's own limit of a request, in bytes.
+const maxRequest = 16 << 20
 
 // Options configure a hook.
 type Options struct {
-	// Secrets are one or more whsec_… separated by blanks: only questions that
-	// one of them signed are answered. Or it is the word none, where the
-	// platform itself lets nobody but the gateway in. Nothing is an error.
+	// Secrets are one or more whsec_… separated by spaces: only requests that one
+	// of them signed are answered. Or it is the word none, if the platform itself
+	// lets in only the gateway. Empty is an error.
 	Secrets string
 	// Log gets a line for each decision.
 	Log *slog.Logger
 }
 
-// Hook answers questions. It may be used by many goroutines at once.
+// Hook answers calls. It is safe for concurrent use.
 type Hook struct {
 	policy   policy
 	verifier *signature.Verifier // nil where the platform authenticates the gateway
 	log      *slog.Logger
 }
 
-// New returns a hook, or why it cannot be one.
+// New returns a hook, or the error in its options.
 func New(o Options) (*Hook, error) {
 	h := &Hook{policy: newPolicy(), log: o.Log}
 	if h.log == nil {
@@ -63,15 +64,15 @@ func New(o Options) (*Hook, error) {
 	return h, nil
 }
 
-// ServeHTTP answers a question that is posted.
+// ServeHTTP answers one request.
 func (h *Hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		http.Error(w, "questions are posted", http.StatusMethodNotAllowed)
+		http.Error(w, "use POST", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
-		http.Error(w, "the question is too long or was cut short", http.StatusBadRequest)
+		http.Error(w, "the request is too long or was cut off", http.StatusBadRequest)
 		return
 	}
 	status, answer := h.Answer(r.Header, body)
@@ -80,8 +81,8 @@ func (h *Hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) //nolint:gosec // it is JSON and said to be, and a gateway that is gone needs none
 }
 
-// Answer judges one question: body as it arrived, before anything parsed it. A
-// status other than 200 goes with a deny all the same.
+// Answer handles one request. body is as it arrived, before anything parsed it. A
+// status other than 200 comes with a deny too.
 func (h *Hook) Answer(header http.Header, body []byte) (status int, text []byte) {
 	status, said := h.judge(header, body)
 	text, err := json.Marshal(said)
@@ -92,7 +93,7 @@ func (h *Hook) Answer(header http.Header, body []byte) (status int, text []byte)
 	if id == "" || status != http.StatusOK {
 		return status, text
 	}
-	// Repeated, for gateways that bind answers to questions.
+	// Repeated, for gateways that bind answers to calls.
 	bound, err := signature.BindAnswer(text, id)
 	if err != nil {
 		return http.StatusBadRequest, []byte(`{"decision":"deny","reason":"webhook-id cannot be repeated"}`)
@@ -103,12 +104,12 @@ func (h *Hook) Answer(header http.Header, body []byte) (status int, text []byte)
 func (h *Hook) judge(header http.Header, body []byte) (status int, said answer) {
 	if h.verifier != nil {
 		if _, err := h.verifier.Verify(header, body); err != nil {
-			return http.StatusUnauthorized, deny("the question is not signed as agreed: %v", err)
+			return http.StatusUnauthorized, deny("the request has no valid signature: %v", err)
 		}
 	}
 	call, err := chain.ParseRequest(body)
 	if err != nil {
-		return http.StatusBadRequest, deny("the question is not understood: %v", err)
+		return http.StatusBadRequest, deny("the request is not a valid call: %v", err)
 	}
 	said = h.policy.decide(call)
 	h.log.Info("decided", slog.String("tool_call_id", call.ToolCallID()), slog.String("decision", said.Decision))

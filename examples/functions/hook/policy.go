@@ -22,7 +22,7 @@ func newPolicy() policy {
 	}
 }
 
-// answer is what a hook says: the object that goes over the wire.
+// answer is the decision object on the wire.
 type answer struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason,omitempty"`
@@ -41,11 +41,11 @@ func (p policy) decide(call *chain.Request) answer {
 	if call.ToolName() != "shell" {
 		return deny("this hook knows the tool shell and was asked about %q", call.ToolName())
 	}
-	// Values stay raw, so that a rewrite gives back every number as it came.
+	// Values stay raw, so that a rewrite preserves every number.
 	var input map[string]json.RawMessage
 	var command *string
 	if json.Unmarshal(call.Input(), &input) != nil || json.Unmarshal(input["command"], &command) != nil || command == nil {
-		return deny("input.command is not a text")
+		return deny("input.command is not a string")
 	}
 	if p.production.MatchString(*command) {
 		return deny("production is off limits")
@@ -61,11 +61,11 @@ func (p policy) decide(call *chain.Request) answer {
 	return answer{Decision: "allow"}
 }
 
-// review keeps the names of AWS access keys from the model.
+// review keeps the ids of AWS access keys from the model.
 func (p policy) review(output json.RawMessage) answer {
 	var result any
 	if err := json.Unmarshal(output, &result); err != nil {
-		return deny("the result is not understood: %v", err)
+		return deny("the result cannot be parsed: %v", err)
 	}
 	if text, ok := result.(string); ok {
 		redacted := p.accessKey.ReplaceAllString(text, "[access key]")
@@ -74,13 +74,13 @@ func (p policy) review(output json.RawMessage) answer {
 		}
 		return answer{Decision: "replace", Output: redacted, Reason: "an access key was redacted"}
 	}
-	// Written anew, since a text can be escaped in many ways.
+	// Encoded again, because the same text can be escaped in many ways.
 	plain, err := json.Marshal(result)
 	if err != nil {
 		return deny("the result cannot be searched: %v", err)
 	}
 	if p.accessKey.Match(plain) {
-		return deny("the result has an access key in it")
+		return deny("the result contains an access key")
 	}
 	return answer{Decision: "allow"}
 }
