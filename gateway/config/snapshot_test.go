@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -37,7 +38,9 @@ func TestF5_FilesOfOneVolumeAreNeverReadFromTwoRevisions(t *testing.T) {
 		}
 		set, err := Load(o)
 		if err != nil {
-			if want := v.dir + ": changed each of the 10 times it was read"; done || err.Error() != want {
+			// Which directory is named depends on when it was looked at.
+			dir, ok := strings.CutSuffix(err.Error(), ": changed each of the 10 times it was read")
+			if done || !ok || dir != v.dir && dir != v.path("secret") {
 				t.Errorf("Load: %v", err)
 			}
 			continue
