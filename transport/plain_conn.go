@@ -16,6 +16,10 @@ import (
 // shorter fits into the buffers of a connection that carries nothing else.
 const writtenAside = 32 << 10
 
+// writtenAtOnce is the size up to which a question is copied behind its head: to
+// write one piece costs less than to gather two.
+const writtenAtOnce = 4 << 10
+
 // plainConn is a connection that carries one exchange after another. Whoever
 // has taken it uses it alone.
 type plainConn struct {
@@ -71,14 +75,24 @@ func (c *plainConn) exchange(ctx context.Context, head []byte, q question, limit
 	stop := context.AfterFunc(ctx, c.interrupt)
 	defer stop()
 
-	written := c.write(head, q.body)
-	r, more, err = c.read(ctx, q.deadline, limit)
+	// An error of writing matters to those who come next alone: whether there is a
+	// reply is for read to find out.
 	var unwritten error
-	select {
-	case unwritten = <-written:
-	default: // nobody has to read on
-		c.interrupt()
-		unwritten = <-written
+	var written chan error // where it is written aside
+	if len(q.body) < writtenAside {
+		unwritten = c.write(head, q.body)
+	} else {
+		written = make(chan error, 1)
+		go func() { written <- c.write(head, q.body) }()
+	}
+	r, more, err = c.read(ctx, q.deadline, limit)
+	if written != nil {
+		select {
+		case unwritten = <-written:
+		default: // nobody has to read on
+			c.interrupt()
+			unwritten = <-written
+		}
 	}
 	// After an interrupt that is under way nothing can follow either: it might
 	// come in the midst of the next exchange.
@@ -88,21 +102,15 @@ func (c *plainConn) exchange(ctx context.Context, head []byte, q question, limit
 // interrupt wakes whoever waits for the connection.
 func (c *plainConn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) }
 
-// write writes the question, and then says how that went. An error matters to
-// those who come next alone: whether there is a reply is for read to find out.
-func (c *plainConn) write(head, body []byte) <-chan error {
-	written := make(chan error, 1)
-	write := func() {
-		message := net.Buffers{head, body}
-		_, err := message.WriteTo(c.Conn)
-		written <- err
+// write writes the question.
+func (c *plainConn) write(head, body []byte) error {
+	if len(body) <= writtenAtOnce {
+		_, err := c.Write(append(head, body...))
+		return err
 	}
-	if len(body) < writtenAside {
-		write()
-	} else {
-		go write()
-	}
-	return written
+	message := net.Buffers{head, body}
+	_, err := message.WriteTo(c.Conn)
+	return err
 }
 
 // read reads the response, and says whether another can follow it.

@@ -149,9 +149,14 @@ func (s *plainSender) sealed(ctx context.Context, q question) ([]byte, *sendFail
 	return head.Bytes(), nil
 }
 
-// headOf is the head of the request that puts q.
+// headOf is the head of the request that puts q, with room behind it for a body
+// that is written with it.
 func (s *plainSender) headOf(q question) []byte {
-	head := append(make([]byte, 0, len(s.head)+256), s.head...)
+	room := 256
+	if len(q.body) <= writtenAtOnce {
+		room += len(q.body)
+	}
+	head := append(make([]byte, 0, len(s.head)+room), s.head...)
 	head = appendHeader(head, headerIdempotencyKey, q.id)
 	head = appendHeader(head, headerTimeout, q.left())
 	if q.traceparent != "" {
