@@ -161,7 +161,7 @@ func verdict(event, canary string, denied bool) setup.Finding {
 	if denied {
 		return setup.Finding{Severity: setup.Good, Text: fmt.Sprintf("%s: %q is denied", event, canary)}
 	}
-	return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: %q is not denied: either the chain lets it run, or the answer is not this client's. If your chain is not meant to deny it, name a command that it is with --canary", event, canary)}
+	return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: %q is not denied: either the chain lets it run, or the answer is not this client's. If your chain is not meant to deny it, name one that it must deny with --canary", event, canary)}
 }
 
 // ranLine is what became of a line that a shell ran.

@@ -110,10 +110,10 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 	if s.Program == "" {
 		here, err := p.executable()
 		if err != nil {
-			return nil, fmt.Errorf("where this program is cannot be found out: %w (--program says it)", err)
+			return nil, fmt.Errorf("the path of this program cannot be determined: %w (set it with --program)", err)
 		}
 		if write && isTemporary(here) {
-			return nil, fmt.Errorf("this program is %s, which go run takes away again: go install ./cmd/... and run that, or name it with --program", here)
+			return nil, fmt.Errorf("this program is %s, which go run deletes afterwards: run go install ./cmd/... and use the installed program, or name it with --program", here)
 		}
 		s.Program = here
 		if quick := filepath.Join(filepath.Dir(here), "gateway-ask"); isProgram(quick) {

@@ -138,10 +138,10 @@ func TestInitSaysWhatIsWrong(t *testing.T) {
 		"an unknown client":     {[]string{"clod", "--url", "http://127.0.0.1:1"}, exitFailed, `called "clod"`},
 		"two clients":           {[]string{"codex", "cursor"}, exitUsage, `"cursor" is one too many`},
 		"both ways":             {[]string{"claude-code", "--http", "--command"}, exitUsage, "at most one of"},
-		"no posting":            {[]string{"codex", "--http", "--url", "http://127.0.0.1:1"}, exitFailed, "only by a command"},
+		"no posting":            {[]string{"codex", "--http", "--url", "http://127.0.0.1:1"}, exitFailed, "only a command"},
 		"an unknown flag":       {[]string{"codex", "--nope"}, exitUsage, "not defined"},
 		"a bad environment":     {[]string{"codex"}, exitFailed, "HOOKGATE_MAX_IN_FLIGHT"},
-		"a temporary program":   {[]string{"codex", "--url", "http://127.0.0.1:1", "--write"}, exitFailed, "go run takes away again"},
+		"a temporary program":   {[]string{"codex", "--url", "http://127.0.0.1:1", "--write"}, exitFailed, "which go run deletes afterwards"},
 		"a usage is no failure": {[]string{"--help"}, exitOK, "usage: gateway init CLIENT"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,12 +32,12 @@ func claudeCode() client {
 		off:      []setting{{[]string{"disableAllHooks"}, "true"}},
 		gaps: func(t Transport) []string {
 			gaps := []string{
-				"Builds of Claude Code that do not know onFailure ignore it silently (2.1.197 did): they run the call where the hook fails. Use 2.1.332 or newer, or --command, which also blocks in older builds as long as the program itself can run.",
-				"After a call a failed hook only adds a note: the model still sees the output. So does a call that failed by itself (PostToolUseFailure), whose text nobody can replace.",
-				"Files named with @ in a prompt never reach a hook, and of an output beyond the inline limit only the part that the model is shown does.",
+				"Builds of Claude Code that do not know onFailure ignore it silently (2.1.197 did): they run the call when the hook fails. Use 2.1.332 or newer, or --command, which also blocks in older builds as long as the program itself can run.",
+				"After a call, a failed hook only adds a note: the model still sees the output. The text of a call that failed by itself (PostToolUseFailure) cannot be replaced.",
+				"Files named with @ in a prompt never reach a hook. Of an output beyond the inline limit, a hook only gets the part that the model sees.",
 			}
 			if t == Command {
-				gaps[0] = "A build that does not know onFailure (2.1.197 did not) runs the call where the hook exceeds its time-out."
+				gaps[0] = "A build that does not know onFailure (2.1.197 did not) runs the call when the hook exceeds its timeout."
 			}
 			return gaps
 		},

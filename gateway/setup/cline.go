@@ -26,13 +26,13 @@ func cline() client {
 		},
 		gaps: func(Transport) []string {
 			return []string{
-				"A hook of the same name in a project's .clinerules/hooks takes the place of this one.",
-				"Neither an input can be changed nor a result replaced: such a decision cancels.",
-				"How long Cline waits for a hook cannot be set, and is not documented; it says that it blocks then.",
-				"This is written from Cline's documentation: it was not run.",
+				"A hook of the same name in a project's .clinerules/hooks replaces this one.",
+				"An input cannot be changed and a result cannot be replaced: such a decision cancels the call.",
+				"Cline's timeout for hooks cannot be set and is not documented; according to Cline, it blocks when the timeout expires.",
+				"This setup is based on Cline's documentation: it was not tested.",
 			}
 		},
-		steps: []string{"Switch hooks on in Cline's settings."},
+		steps: []string{"Enable hooks in Cline's settings."},
 		question: func(command, dir string) any {
 			return event{"PreToolUse", "hookgate-doctor", []string{dir}, call{"execute_command", map[string]string{"command": command}}}
 		},

@@ -21,13 +21,13 @@ func codex() client {
 		patience:   map[Transport]patience{Command: {"timeout", time.Second, 600 * time.Second}},
 		gaps: func(Transport) []string {
 			return []string{
-				"Codex runs a hook only after its user has trusted it, and asks again whenever its declaration changes: until then the call runs unasked.",
-				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
-				"A result can be replaced by text only.",
+				"Codex runs a hook only after the user has trusted it, and asks again whenever its declaration changes: until then the call runs unchecked.",
+				"A hook that exceeds its timeout lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"A result can only be replaced by text.",
 			}
 		},
 		trust:    codexTrust,
-		steps:    []string{"Start codex, type /hooks, and trust the hooks of hookgate. codex exec skips hooks that are not trusted without saying so."},
+		steps:    []string{"Start codex, type /hooks, and trust the hooks of hookgate. codex exec silently skips untrusted hooks."},
 		question: askedAsClaude("Bash"),
 		denied:   []setting{{[]string{"hookSpecificOutput", "permissionDecision"}, `"deny"`}, {[]string{"decision"}, `"block"`}},
 	}

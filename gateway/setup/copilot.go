@@ -31,12 +31,12 @@ func copilot() client {
 		off:      []setting{{[]string{"disableAllHooks"}, "true"}},
 		gaps: func(t Transport) []string {
 			gaps := []string{
-				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"A hook that exceeds its timeout lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
 				"The text of a call that failed by itself cannot be replaced.",
 				"disableAllHooks in another settings file of Copilot switches this hook off; one in /etc/github-copilot/policy.d stays on.",
 			}
 			if t == HTTP {
-				gaps[0] = "Over HTTP a time-out and an answer that cannot be read let the call run. An http:// address is dropped silently unless COPILOT_HOOK_ALLOW_LOCALHOST=1 is set and it is the loopback's. Leave --http out, and a command is used."
+				gaps[0] = "Over HTTP, a timeout or an unreadable answer lets the call run. An http:// URL is dropped silently unless it is on loopback and COPILOT_HOOK_ALLOW_LOCALHOST=1 is set. Omit --http to use a command."
 			}
 			return gaps
 		},

@@ -34,8 +34,8 @@ func cursor() client {
 		gaps: func(Transport) []string {
 			return []string{
 				"Results of built-in tools cannot be replaced or withheld, only those of MCP tools.",
-				"An allow has to be said, and Cursor takes it for its user's approval: the call is not asked about again.",
-				"This is written from Cursor's documentation: it was not run.",
+				"An allow must be explicit, and Cursor treats it as the user's approval: it does not ask the user again.",
+				"This setup is based on Cursor's documentation: it was not tested.",
 			}
 		},
 		question: func(command, dir string) any {

@@ -17,7 +17,7 @@ import (
 // Severity is how much a finding matters.
 type Severity int
 
-// An Open finding says how a call would run unasked, a Broken one what keeps
+// An Open finding says how a call would run unchecked, a Broken one what keeps
 // every call from running, a Remark what cannot be promised or was not found
 // out, and a Good one what was found in order.
 const (
@@ -63,7 +63,7 @@ type Diagnosis struct {
 	Paths []Path
 }
 
-// Healthy reports whether no call can run unasked, and some can run at all.
+// Healthy reports whether no call can run unchecked, and some can run at all.
 func (d *Diagnosis) Healthy() bool {
 	return !slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Severity == Open || f.Severity == Broken })
 }
@@ -129,7 +129,7 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 	case !ahead:
 		return
 	case errors.Is(err, fs.ErrNotExist):
-		d.say(Open, "%s: there is no %s, so no hook asks a gateway and the call runs unasked", event, path)
+		d.say(Open, "%s: there is no %s, so no hook asks a gateway and the call runs unchecked", event, path)
 		return
 	default:
 		d.unread("%s: %v", event, err)
@@ -146,7 +146,7 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 		}
 		for _, s := range c.off {
 			if document.is(s) {
-				d.say(Open, "%s has %s: %s, which switches all hooks off", path, strings.Join(s.path, "."), s.value)
+				d.say(Open, "%s has %s: %s, which disables all hooks", path, strings.Join(s.path, "."), s.value)
 			}
 		}
 		if names, _ := decoded(document.at(c.offList...)).([]any); c.offList != nil && slices.Contains(names, "hookgate") {
@@ -156,9 +156,9 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 	}
 	if len(entries) == 0 {
 		if ahead {
-			d.say(Open, "%s: no hook asks a gateway, so the call runs unasked", event)
+			d.say(Open, "%s: no hook asks a gateway, so the call runs unchecked", event)
 		} else {
-			d.say(Remark, "%s: no hook asks a gateway, so the model sees results that nobody looked at", event)
+			d.say(Remark, "%s: no hook asks a gateway, so the model sees unchecked results", event)
 		}
 		return
 	}
@@ -226,7 +226,7 @@ func (d *Diagnosis) matcher(event string, entry any) {
 	fields, _ := entry.(map[string]any)
 	matcher, there := fields["matcher"]
 	if there && !slices.Contains([]any{"", "*", ".*"}, matcher) {
-		d.say(Open, "%s: the hook has the matcher %v, so calls of other tools run unasked: make it \"*\"", event, matcher)
+		d.say(Open, "%s: the hook has the matcher %v, so calls of other tools run unchecked: make it \"*\"", event, matcher)
 	}
 }
 
@@ -234,7 +234,7 @@ func (d *Diagnosis) matcher(event string, entry any) {
 func (d *Diagnosis) condition(event string, entry any) {
 	fields, _ := entry.(map[string]any)
 	if _, there := fields["if"]; there {
-		d.say(Open, "%s: the hook has a condition (if), so other calls run unasked: take it away", event)
+		d.say(Open, "%s: the hook has a condition (if), so other calls run unchecked: remove it", event)
 	}
 }
 
@@ -253,7 +253,7 @@ func (d *Diagnosis) entry(c *client, event string, entry any, ahead bool, used m
 	used[t] = true
 	if on := c.closing; on != nil {
 		if fields[on.key] != decodedLiteral(on.value) {
-			d.say(Open, "%s: the hook has no %s: %s, so the call runs where the hook fails", event, on.key, on.value)
+			d.say(Open, "%s: the hook has no %s: %s, so the call runs when the hook fails", event, on.key, on.value)
 		} else {
 			d.say(Good, "%s: %s is %s", event, on.key, on.value)
 		}
@@ -309,7 +309,7 @@ func (d *Diagnosis) commandLine(event, line string) time.Duration {
 		d.say(Good, "%s: the hook runs %s", event, a.program)
 	}
 	if !closesEveryExit(line) {
-		d.say(Open, "%s: a program that is missing or killed exits with something else than 2, which lets the call run: write the hook with gateway init, which turns every failure into exit 2", event)
+		d.say(Open, "%s: a program that is missing or killed exits with a code other than 2, which lets the call run: write the hook with gateway init, which turns every failure into exit 2", event)
 	}
 	return a.patience
 }
@@ -326,7 +326,7 @@ func (d *Diagnosis) deadline(c *client, event string, fields map[string]any, t T
 	}
 	switch {
 	case t == HTTP:
-		d.say(Remark, "%s: the client waits %v: the chain's budget (budget_ms) has to be smaller", event, wait)
+		d.say(Remark, "%s: the client waits %v: the chain's budget (budget_ms) must be smaller", event, wait)
 	case wait <= ask:
 		d.say(Open, "%s: the client waits %v and the hook %v for the gateway: a slow gateway lets the call run. Make %s larger", event, wait, ask, key.key)
 	default:

@@ -43,7 +43,7 @@ func unique(v *hujson.Value, at string) error {
 		for i := range v.Members {
 			name := nameOf(v.Members[i])
 			if seen[name] {
-				return fmt.Errorf("the name %q stands twice in %s: take one away", name, place(at))
+				return fmt.Errorf("the name %q occurs twice in %s: remove one", name, place(at))
 			}
 			seen[name] = true
 			if err := unique(&v.Members[i].Value, at+"."+name); err != nil {

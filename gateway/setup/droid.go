@@ -14,9 +14,9 @@ func droid() client {
 		patience:   map[Transport]patience{Command: {"timeout", time.Second, time.Minute}},
 		gaps: func(Transport) []string {
 			return []string{
-				"A hook that exceeds its time-out is taken to let the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"A hook that exceeds its timeout is assumed to let the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
 				"A result cannot be replaced.",
-				"This is written from Factory's documentation: it was not run.",
+				"This setup is based on Factory's documentation: it was not tested.",
 			}
 		},
 		question: askedAsClaude("Execute"),

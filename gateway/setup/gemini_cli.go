@@ -34,8 +34,8 @@ func geminiCLI() client {
 		offList:  []string{"hooksConfig", "disabled"},
 		gaps: func(Transport) []string {
 			return []string{
-				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
-				"A changed input is merged into the old one: a key can get another value, but cannot be taken away, and a decision that takes one away denies.",
+				"A hook that exceeds its timeout lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"A changed input is merged into the old one: a key can get another value but cannot be removed; a decision that removes one denies.",
 				"A replaced result reaches the model as an error.",
 			}
 		},

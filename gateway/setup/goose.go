@@ -33,9 +33,9 @@ func goose() client {
 		gaps: func(Transport) []string {
 			return []string{
 				"on_failure needs Goose 1.48 or newer. An older one lets the call run where the hook exceeds its time-out.",
-				"Results are not asked about: nothing can change them.",
+				"Results are not checked: nothing can change them.",
 				"An input cannot be changed: a decision that would change it denies.",
-				"This is written from Goose's source: it was not run.",
+				"This setup is based on Goose's source: it was not tested.",
 			}
 		},
 		question: func(command, dir string) any {

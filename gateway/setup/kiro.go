@@ -29,11 +29,11 @@ func kiro() client {
 		patience:   map[Transport]patience{Command: {"timeout_ms", time.Millisecond, 30 * time.Second}},
 		gaps: func(Transport) []string {
 			return []string{
-				"Hooks belong to one agent: another agent's calls run unasked. Set up each agent's file.",
-				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
-				"Results are not asked about: nothing can change them.",
+				"Hooks belong to one agent: another agent's calls run unchecked. Set up each agent's file.",
+				"A hook that exceeds its timeout lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"Results are not checked: nothing can change them.",
 				"An input cannot be changed: a decision that would change it denies.",
-				"This is written from the vendor's documentation: it was not run.",
+				"This setup is based on the vendor's documentation: it was not tested.",
 			}
 		},
 		question: func(command, dir string) any {

@@ -32,7 +32,7 @@ func opencode() client {
 		denied: []setting{{[]string{"decision"}, `"deny"`}},
 		gaps: func(Transport) []string {
 			return []string{
-				"A plugin that opencode cannot load is left out: the calls run unasked. gateway doctor opencode asks the gateway, but cannot ask opencode.",
+				"A plugin that opencode cannot load is skipped: the calls run unchecked. gateway doctor opencode asks the gateway, but cannot ask opencode.",
 			}
 		},
 	}

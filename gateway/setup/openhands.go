@@ -24,10 +24,10 @@ func openHands() client {
 		patience:   map[Transport]patience{Command: {"timeout", time.Second, time.Minute}},
 		gaps: func(Transport) []string {
 			return []string{
-				"A .openhands/hooks.json in the project takes the place of this file, whatever it says.",
-				"A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
-				"Neither an input can be changed nor a result replaced: such a decision denies.",
-				"This is written from the source of OpenHands' SDK: it was not run.",
+				"A .openhands/hooks.json in the project replaces this file, whatever it contains.",
+				"A hook that exceeds its timeout lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.",
+				"An input cannot be changed and a result cannot be replaced: such a decision denies.",
+				"This setup is based on the source of OpenHands' SDK: it was not tested.",
 			}
 		},
 		question: func(command, dir string) any {

@@ -87,7 +87,7 @@ func New(o Options) (*Plan, error) {
 		o.Patience = defaultPatience
 	}
 	if o.Patience < 0 {
-		return nil, fmt.Errorf("the time-out is %v: give a positive time", o.Patience)
+		return nil, fmt.Errorf("the timeout is %v: give a positive duration", o.Patience)
 	}
 	address, err := gatewayAddress(o.URL)
 	if err != nil {
@@ -98,10 +98,10 @@ func New(o Options) (*Plan, error) {
 		transport: transport, url: address + "/clients/" + c.name, ask: o.Patience, wait: o.Patience + margin,
 	}
 	if transport == Command && !filepath.IsAbs(o.Program) {
-		return nil, fmt.Errorf("the program's path %q is not absolute: a client runs its hooks anywhere", o.Program)
+		return nil, fmt.Errorf("the program's path %q is not absolute: a client runs its hooks in any directory", o.Program)
 	}
 	if o.TokenFile != "" && (transport != Command || !filepath.IsAbs(o.TokenFile)) {
-		return nil, fmt.Errorf("a token is read by gateway ask alone, from a file with an absolute path: use --command where %s has it", c.title)
+		return nil, fmt.Errorf("only gateway ask reads a token, from a file with an absolute path: use --command if %s supports it", c.title)
 	}
 	for _, event := range c.events() {
 		declared.event = event
@@ -124,7 +124,7 @@ func (c *client) transport(wanted *Transport) (Transport, error) {
 		return c.transports[0], nil
 	}
 	if !slices.Contains(c.transports, *wanted) {
-		return 0, fmt.Errorf("%s cannot ask by %v, only by %v", c.title, *wanted, c.transports[0])
+		return 0, fmt.Errorf("%s cannot use %v, only %v", c.title, *wanted, c.transports[0])
 	}
 	return *wanted, nil
 }
@@ -133,7 +133,7 @@ func (c *client) transport(wanted *Transport) (Transport, error) {
 func gatewayAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the gateway's address %q is none: use http://127.0.0.1:8080, or http://127.0.0.1:8080/v1/chains/NAME for a chain of that name", address)
+		return "", fmt.Errorf("the gateway's address %q is not valid: use http://127.0.0.1:8080, or http://127.0.0.1:8080/v1/chains/NAME for a chain of that name", address)
 	}
 	path := strings.Trim(u.Path, "/")
 	switch parts := strings.Split(path, "/"); {
@@ -180,9 +180,9 @@ func (c *client) path(o Options, event string) (string, error) {
 	case o.File != "" && c.layout != own:
 		return o.File, nil
 	case o.File != "":
-		return "", fmt.Errorf("%s wants its hooks in files of certain names: leave --file out", c.title)
+		return "", fmt.Errorf("%s needs hook files with fixed names: omit --file", c.title)
 	case c.file == nil:
-		return "", fmt.Errorf("where the hooks of %s are only you can know: name the file with --file (docs/clients.md says which)", c.title)
+		return "", fmt.Errorf("the hooks file of %s has no fixed place: name the file with --file (see docs/clients.md)", c.title)
 	}
 	return c.file(o.Home, event), nil
 }
@@ -220,7 +220,7 @@ func dangling(path string) error {
 	if err != nil {
 		return nil //nolint:nilerr // it is no link: there is nothing, as it may be
 	}
-	return fmt.Errorf("%s is a link to %s, which is not there: make that file, or take the link away, and run this again", path, target)
+	return fmt.Errorf("%s is a link to %s, which does not exist: create that file, or remove the link, and run this again", path, target)
 }
 
 // ownMark stands in every file of code that is written here.
@@ -230,7 +230,7 @@ const ownMark = "gateway init"
 // it.
 func (f *File) become(c *client, h hook) error {
 	if len(f.Before) > 0 && !bytes.Contains(f.Before, []byte(ownMark)) {
-		return fmt.Errorf("%s is there already and was not written by gateway init: have it run the command below itself, or move it away\n\n%s", f.Path, c.text(h))
+		return fmt.Errorf("%s exists and was not written by gateway init: make it run the command below, or move it away\n\n%s", f.Path, c.text(h))
 	}
 	f.After = []byte(c.text(h))
 	if c.transports[0] == Command {

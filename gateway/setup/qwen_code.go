@@ -36,9 +36,9 @@ func qwenCode() client {
 				"A result cannot be replaced: a decision that would replace it ends the turn.",
 			}
 			if t == HTTP {
-				return append(gaps, "Over HTTP every failure lets the call run: a gateway that is down, slow or wrong guards nothing, and no switch changes that. Leave --http out, and a command is used, which blocks.")
+				return append(gaps, "Over HTTP, every failure lets the call run: a gateway that is down, slow or broken guards nothing, and no setting changes that. Omit --http to use a command, which blocks.")
 			}
-			return append(gaps, "A hook that exceeds its time-out lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.")
+			return append(gaps, "A hook that exceeds its timeout lets the call run. gateway ask gives up before that, unless the machine is too busy to run it.")
 		},
 		question: askedAsClaude("run_shell_command"),
 		denied:   []setting{{[]string{"hookSpecificOutput", "permissionDecision"}, `"deny"`}, {[]string{"decision"}, `"deny"`}, {[]string{"decision"}, `"block"`}},

@@ -62,7 +62,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// open are the findings that say how a call runs unasked.
+// open are the findings that say how a call runs unchecked.
 func open(d *Diagnosis) []string {
 	var all []string
 	for _, f := range d.Findings {
@@ -223,7 +223,7 @@ func TestS3_ALinkToNothingIsLeftAloneAndNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := New(o)
-	if want := link + " is a link to " + target + ", which is not there: make that file"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := link + " is a link to " + target + ", which does not exist: create that file"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 	if to, err := os.Readlink(link); err != nil || to != target {
@@ -262,13 +262,13 @@ func TestS5_WhatFailsOpenIsSaid(t *testing.T) {
 		"nothing":               {"qwen-code", "", "has no hook that asks a gateway"},
 		"no hook of ours":       {"qwen-code", hook(`{"type":"command","command":"./mine"}`), "has no hook that asks a gateway"},
 		"of another client":     {"qwen-code", strings.ReplaceAll(hook(good), "qwen-code", "codex"), "has no hook that asks a gateway"},
-		"hooks switched off":    {"qwen-code", strings.Replace(hook(good), `{"hooks"`, `{"disableAllHooks": true, "hooks"`, 1), "switches all hooks off"},
+		"hooks switched off":    {"qwen-code", strings.Replace(hook(good), `{"hooks"`, `{"disableAllHooks": true, "hooks"`, 1), "disables all hooks"},
 		"our hook switched off": {"gemini-cli", strings.NewReplacer("qwen-code", "gemini-cli", "PreToolUse", "BeforeTool", `{"hooks":{`, `{"hooksConfig":{"disabled":["hookgate"]},"hooks":{`).Replace(hook(good)), "keeps the hook from running"},
-		"some tools only":       {"qwen-code", strings.ReplaceAll(hook(good), `"*"`, `"run_shell_command"`), "calls of other tools run unasked"},
+		"some tools only":       {"qwen-code", strings.ReplaceAll(hook(good), `"*"`, `"run_shell_command"`), "calls of other tools run unchecked"},
 		"a late hook":           {"qwen-code", hook(strings.Replace(good, "35000", "25000", 1)), "a slow gateway lets the call run"},
 		"a time-out in seconds": {"qwen-code", hook(strings.Replace(good, "35000", "35", 1)), "a slow gateway lets the call run"},
 		"no program":            {"qwen-code", strings.ReplaceAll(hook(good), os.Args[0], "/nowhere/gateway"), "cannot be run"},
-		"other exits":           {"qwen-code", strings.ReplaceAll(hook(good), "exit 2; }", "exit 1; }"), "exits with something else than 2"},
+		"other exits":           {"qwen-code", strings.ReplaceAll(hook(good), "exit 2; }", "exit 1; }"), "exits with a code other than 2"},
 		"only after the call":   {"qwen-code", strings.Replace(hook(good), "PreToolUse", "PreToolUse2", 1), "PreToolUse: no hook asks a gateway"},
 		"not JSON":              {"qwen-code", "{", "cannot be read"},
 		"an address of nothing": {"qwen-code", strings.ReplaceAll(hook(good), "http://127.0.0.1:8080", "http://127.0.0.1:8080/other"), "has a path"},
@@ -373,13 +373,13 @@ func TestWhatCannotBeSetUpIsAnErrorThatSaysWhatCan(t *testing.T) {
 		"an unknown client":       {func(o *Options) { o.Client = "clod-code" }, "there are claude-code, codex"},
 		"an address of nothing":   {func(o *Options) { o.URL = "127.0.0.1:8080" }, "use http://127.0.0.1:8080"},
 		"another path":            {func(o *Options) { o.URL += "/v1/decide" }, "has a path"},
-		"no posting of its own":   {func(o *Options) { o.Transport = &post }, "only by a command"},
+		"no posting of its own":   {func(o *Options) { o.Transport = &post }, "only a command"},
 		"a path that is relative": {func(o *Options) { o.Program = "gateway" }, "is not absolute"},
 		"a token to post":         {func(o *Options) { o.Client, o.TokenFile = "claude-code", "/etc/token" }, "use --command"},
 		"a token somewhere":       {func(o *Options) { o.TokenFile = "token" }, "absolute path"},
-		"no time":                 {func(o *Options) { o.Patience = -1 }, "give a positive time"},
+		"no time":                 {func(o *Options) { o.Patience = -1 }, "give a positive duration"},
 		"an unknown place":        {func(o *Options) { o.Client = "kiro" }, "name the file with --file"},
-		"a file for programs":     {func(o *Options) { o.Client, o.File = "cline", "/x" }, "leave --file out"},
+		"a file for programs":     {func(o *Options) { o.Client, o.File = "cline", "/x" }, "omit --file"},
 	} {
 		o := options(t, "codex")
 		tc.change(&o)

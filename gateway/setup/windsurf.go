@@ -24,11 +24,11 @@ func windsurf() client {
 		entry:      func(h hook) any { return entry{h.command, true} },
 		gaps: func(Transport) []string {
 			return []string{
-				"Only commands, reads and writes of files, and MCP tools have hooks: other tools run unasked.",
-				"Results are not asked about: nothing can change them.",
+				"Only commands, file reads and writes, and MCP tools have hooks: other tools run unchecked.",
+				"Results are not checked: nothing can change them.",
 				"An input cannot be changed: a decision that would change it denies.",
-				"How long Windsurf waits for a hook cannot be set, and is not documented.",
-				"This is written from Windsurf's documentation: it was not run.",
+				"Windsurf's timeout for hooks cannot be set and is not documented.",
+				"This setup is based on Windsurf's documentation: it was not tested.",
 			}
 		},
 		question: func(command, dir string) any {
