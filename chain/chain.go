@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// Options configure a chain.
+// Options configures a chain.
 type Options struct {
 	// Name is the chain's name in records and metrics.
 	Name string
 	// Participants in the order in which they are asked (C10).
 	Participants []*Participant
-	// Budget is the longest a decision may take; it must be positive.
+	// Budget is the longest that a decision may take. It must be positive.
 	Budget time.Duration
-	// OnUncovered answers calls to which no enforcing participant applies.
+	// OnUncovered is the decision for a call to which no enforcing participant
+	// applies.
 	OnUncovered Coverage
-	// Observer is told of every verdict. May be nil.
+	// Observer is told of every verdict. It may be nil.
 	Observer Observer
 }
 
@@ -30,19 +31,19 @@ type Options struct {
 type Chain struct {
 	name         string
 	participants []*Participant
-	tools        [][]pattern // of each participant
+	tools        [][]pattern // per participant, by index
 	budget       time.Duration
 	onUncovered  Coverage
 	observer     Observer
 
 	shadows sync.WaitGroup
-	// stopped ends with Stop; shadow calls outlive their callers, not their
+	// stopped is done after Stop. A shadow call outlives its caller, but not its
 	// chain.
-	stopped context.Context //nolint:containedctx // it is of the chain's life, not of a call
+	stopped context.Context //nolint:containedctx // scoped to the chain, not to a call
 	stop    context.CancelFunc
 }
 
-// New returns a chain, or every reason why the options cannot be one.
+// New returns a chain, or an error that lists every problem with the options.
 func New(o Options) (*Chain, error) {
 	c := &Chain{
 		name: o.Name, participants: slices.Clone(o.Participants), budget: o.Budget,
@@ -89,36 +90,37 @@ func (p *Participant) check() error {
 	return nil
 }
 
-// Wait returns when no shadow call is under way any more. No decision may be
-// asked for at the same time.
+// Wait blocks until no shadow call is in flight. It must not run concurrently
+// with a call of Decide or DecideSince.
 func (c *Chain) Wait() { c.shadows.Wait() }
 
-// Stop gives up the shadow calls under way, and asks no more of them. Decisions
-// are made as before.
+// Stop cancels the shadow calls in flight and makes later ones end at once. It
+// does not affect decisions.
 func (c *Chain) Stop() { c.stop() }
 
-// reserve is the part of a budget that is kept for carrying the answer back,
-// so that a chain whose participants hang still answers inside its budget.
+// reserve is the part of a budget that is kept for writing the response, so
+// that a chain whose participants hang still answers within its budget.
 func reserve(budget time.Duration) time.Duration {
 	return min(budget/10, 50*time.Millisecond)
 }
 
-// longest is how long a single participant may take. It is a little less than
-// the time that a chain has, so that one which had all of it is late on its own
-// account: its policy holds, and its breaker counts it.
+// longest is the most time that a single participant gets. It is slightly less
+// than the time that the chain has, so that a participant that uses all of it
+// exceeds its own timeout and not the budget. Its failure policy then applies,
+// and its breaker counts the failure.
 func longest(budget time.Duration) time.Duration {
 	return budget - reserve(budget) - reserve(budget)/5
 }
 
-// Decide puts req to the chain. ctx ends when the caller hangs up. within, if
-// positive, is a time shorter than the chain's budget in which the caller wants
-// its answer.
+// Decide asks the chain about req. ctx is done when the caller hangs up.
+// within, if positive, is how long the caller waits for the answer; it can only
+// shorten the chain's budget.
 func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) *Verdict {
 	return c.DecideSince(ctx, req, within, time.Now())
 }
 
-// DecideSince is Decide for a call whose time has been running since it began to
-// be read, which takes long where there is much to read (C12).
+// DecideSince is Decide with the budget counted from began, when the gateway
+// began to read the request: a large body takes long to read (C12).
 func (c *Chain) DecideSince(ctx context.Context, req *Request, within time.Duration, began time.Time) (v *Verdict) {
 	budget := c.budget
 	if within > 0 {
@@ -143,7 +145,7 @@ func (c *Chain) DecideSince(ctx context.Context, req *Request, within time.Durat
 	return &f.verdict
 }
 
-// internal is the verdict on a fault of the gateway itself (C11).
+// internal is the verdict for a fault of the gateway itself (C11).
 func (c *Chain) internal(detail string) *Verdict {
 	return &Verdict{
 		Outcome: Outcome{Decision: Deny, Reason: "the gateway could not decide: internal fault"},
@@ -151,8 +153,9 @@ func (c *Chain) internal(detail string) *Verdict {
 	}
 }
 
-// report finishes the verdict and tells the observer of it. An observer that
-// panics is a fault of the gateway, and is not asked a second time.
+// report completes the verdict and passes it to the observer. An observer that
+// panics is a fault of the gateway: the verdict becomes a deny, and the
+// observer is not called again.
 func (c *Chain) report(req *Request, v *Verdict, began time.Time) {
 	v.Took = time.Since(began)
 	if c.observer == nil || v.Abandoned {
@@ -168,31 +171,32 @@ func (c *Chain) report(req *Request, v *Verdict, began time.Time) {
 	c.observer.Decided(req, v)
 }
 
-// applies reports whether participant i is asked at the event and tool of req
-// (C4).
+// applies reports whether participant i is asked about the event and tool of
+// req (C4).
 func (c *Chain) applies(i int, req *Request) bool {
 	if !slices.Contains(c.participants[i].Events, req.event) {
 		return false
 	}
-	// An alias only adds participants: no name of a tool can lead around one.
+	// An alias can only add participants: no choice of tool name bypasses one.
 	return matchAny(c.tools[i], req.toolName) || req.toolAlias != "" && matchAny(c.tools[i], req.toolAlias)
 }
 
 // fold is the state of one decision.
 type fold struct {
 	chain    *Chain
-	req      *Request // as the chain has left it
+	req      *Request // as rewritten so far
 	budget   time.Duration
 	deadline time.Time
-	// within is how long the caller waits, and patience until when it does, as
-	// far as it said so. Participants with time of their own are held to it.
+	// within is how long the caller waits, and patience is the deadline that
+	// follows from it; both are zero where the caller did not say. Participants
+	// with OwnTime are held to them.
 	within   time.Duration
 	patience time.Time
 
 	covered   bool
-	closed    bool     // the verdict stands, and nobody after is asked
-	hands     []string // of rewrites, in order
-	opened    []string // failures that let the call pass
+	closed    bool     // the verdict is final and no later participant is asked
+	hands     []string // who rewrote the call, in order
+	opened    []string // failures that were allowed to pass
 	rewritten Decision // Undecided, Modify or Replace
 	shadowed  []shadowCall
 	verdict   Verdict
@@ -226,8 +230,8 @@ func (f *fold) run(ctx context.Context) {
 	}
 }
 
-// wanted reports whether the participant's condition holds for the call as it
-// now stands. A condition that panics has not been shown not to hold.
+// wanted reports whether the participant's condition holds for the call in its
+// current form. If the condition panics, the participant is asked.
 func (f *fold) wanted(p *Participant) (yes bool) {
 	if p.When == nil {
 		return true
@@ -240,7 +244,7 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 	return p.When(f.req)
 }
 
-// ask puts the call as it now stands to p.
+// ask asks p about the call in its current form.
 func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) {
 	if p.OwnTime {
 		return f.askApart(ctx, p)
@@ -256,8 +260,8 @@ func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) 
 	return put(ctx, p, call, began)
 }
 
-// askApart puts the call to a participant whose time is its own. What it takes
-// is given back to the others (C12).
+// askApart asks a participant with OwnTime. The time that it takes is added
+// back to the deadline of the others (C12).
 func (f *fold) askApart(ctx context.Context, p *Participant) (Answer, time.Duration) {
 	began := time.Now()
 	call := Call{Request: f.req, Allowed: p.Timeout, Late: Timeout}
@@ -275,9 +279,9 @@ func (f *fold) askApart(ctx context.Context, p *Participant) (Answer, time.Durat
 	return answer, took
 }
 
-// put asks one participant. It is the one place where bindings meet, and so
-// the one place that recovers from their panics and holds them to the contract
-// and to the clock.
+// put asks one participant. Every binding is called here, and only here, so
+// this is the place that recovers from panics and enforces the contract and the
+// deadline.
 func put(ctx context.Context, p *Participant, call Call, began time.Time) (answer Answer, took time.Duration) {
 	call.Deadline = began.Add(call.Allowed)
 	defer func() {
@@ -294,7 +298,7 @@ func put(ctx context.Context, p *Participant, call Call, began time.Time) (answe
 	return answer, took
 }
 
-// take folds one answer in (C1-C9).
+// take folds one answer into the verdict (C1 to C9).
 func (f *fold) take(ctx context.Context, p *Participant, a Answer, took time.Duration) {
 	if ctx.Err() != nil {
 		f.abandon(ctx)
@@ -327,7 +331,7 @@ func (f *fold) take(ctx context.Context, p *Participant, a Answer, took time.Dur
 	}
 }
 
-// fail folds in that p could not answer.
+// fail folds in the failure of p.
 func (f *fold) fail(p *Participant, why *Failure) {
 	switch {
 	case why.Cause == Budget && p.OwnTime && f.within > 0:
@@ -357,10 +361,10 @@ func (f *fold) abandon(ctx context.Context) {
 	f.verdict.Abandoned = true
 }
 
-// called is how reasons name a participant.
+// called is the participant's name in reasons.
 func called(p *Participant) string { return p.Kind.String() + " '" + p.Name + "'" }
 
-// hand is a participant with the reason it gave, if it gave one.
+// hand is the participant's name, followed by its reason if it gave one.
 func hand(p *Participant, reason string) string {
 	if reason == "" {
 		return called(p)
@@ -368,7 +372,7 @@ func hand(p *Participant, reason string) string {
 	return called(p) + ": " + reason
 }
 
-// conclude makes the outcome of a chain that nobody closed.
+// conclude makes the outcome of a chain that nobody denied.
 func (f *fold) conclude() {
 	v := &f.verdict
 	switch {
@@ -386,7 +390,7 @@ func (f *fold) conclude() {
 	}
 }
 
-// uncovered is the outcome where no participant applies.
+// uncovered is the outcome if no participant applies.
 func (f *fold) uncovered() Outcome {
 	if f.chain.onUncovered == AllowUncovered {
 		return Outcome{Decision: Allow}
@@ -397,6 +401,6 @@ func (f *fold) uncovered() Outcome {
 	}
 }
 
-// said is the reason of an outcome that is not a deny: whose hands made it, and
-// who was passed over though it could not answer (C5, C6).
+// said is the reason of an outcome that is not a deny: who rewrote the call,
+// and which failures were allowed to pass (C5, C6).
 func (f *fold) said() string { return strings.Join(append(f.hands, f.opened...), "; ") }

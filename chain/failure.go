@@ -5,65 +5,66 @@ import (
 	"strings"
 )
 
-// Cause is why there was no answer. The set is closed: it labels metrics and
-// is what operators alert on. The zero Cause is NoCause.
+// Cause classifies why there was no answer. The set is closed: it labels
+// metrics, and operators alert on it. The zero Cause is NoCause.
 type Cause uint8
 
-// The causes.
+// The causes: NoCause and Uncovered, then the failures.
 const (
-	// NoCause marks an outcome that answers made.
+	// NoCause marks an outcome that the participants' answers made.
 	NoCause Cause = iota
-	// Uncovered marks an outcome that no participant made, since none applied.
-	// It is not a failure.
+	// Uncovered marks the outcome of a call to which no participant applied. It is
+	// not a failure.
 	Uncovered
-	// Timeout: the participant's own time ran out.
+	// Timeout: the participant exceeded its own timeout.
 	Timeout
-	// Connect: no connection could be had.
+	// Connect: no connection could be established.
 	Connect
-	// TLS: the handshake failed.
+	// TLS: the TLS handshake failed.
 	TLS
-	// Auth: no credential could be had to ask it with, so that it was not.
+	// Auth: the participant was not asked, because its credential was unavailable.
 	Auth
-	// Reset: the connection ended before a whole answer.
+	// Reset: the connection ended before the answer was complete.
 	Reset
 	// Status: an HTTP status other than 200.
 	Status
 	// Redirect: an HTTP redirect, which is never followed.
 	Redirect
-	// Empty: an answer of no bytes, or of blanks.
+	// Empty: the answer had no bytes, or only white space.
 	Empty
-	// Malformed: an answer that cannot be read as one decision.
+	// Malformed: the answer could not be read as one decision.
 	Malformed
-	// Oversize: an answer over its limit.
+	// Oversize: the answer exceeded its size limit.
 	Oversize
-	// WrongDecision: a decision that is unknown, that does not fit the event,
-	// or that the participant promised not to make.
+	// WrongDecision: the decision is unknown, does not fit the event, or is one
+	// that the participant promised not to make.
 	WrongDecision
 	// UnusableRewrite: a modify whose input is not a JSON object.
 	UnusableRewrite
-	// BreakerOpen: not asked, because it failed too often just now.
+	// BreakerOpen: the participant was not asked, because it failed too often.
 	BreakerOpen
-	// Saturated: not asked, because too many calls to it are in flight.
+	// Saturated: the participant was not asked, because too many calls to it are
+	// in flight.
 	Saturated
 	// Spawn: the program could not be started.
 	Spawn
-	// Exit: the program ended with a status other than 0.
+	// Exit: the program exited with a status other than 0.
 	Exit
-	// Signal: the program was ended by a signal.
+	// Signal: a signal ended the program.
 	Signal
-	// Worker: a worker process broke its protocol or died.
+	// Worker: a worker process violated its protocol or died.
 	Worker
 	// Error: in-process code returned an error.
 	Error
 	// Panic: in-process code panicked.
 	Panic
-	// Budget: the chain's time ran out.
+	// Budget: the chain's budget was used up.
 	Budget
 	// Internal: a fault of the gateway itself.
 	Internal
 )
 
-// Causes returns every failure cause: all but NoCause and Uncovered.
+// Causes returns every cause that is a failure: all but NoCause and Uncovered.
 func Causes() []Cause {
 	all := make([]Cause, 0, Internal-Uncovered)
 	for c := Uncovered + 1; c <= Internal; c++ {
@@ -72,8 +73,8 @@ func Causes() []Cause {
 	return all
 }
 
-// ParseCause returns the cause of that exact name, which may be one that is no
-// failure.
+// ParseCause returns the cause with exactly this name. NoCause and Uncovered
+// are causes too. With an error it returns Internal.
 func ParseCause(name string) (Cause, error) {
 	known := make([]string, 0, Internal+1)
 	for c := NoCause; c <= Internal; c++ {
@@ -85,7 +86,7 @@ func ParseCause(name string) (Cause, error) {
 	return Internal, fmt.Errorf("cause %.40q is not one of %s", name, strings.Join(known, ", "))
 }
 
-// String returns the cause as it stands in metrics and records.
+// String returns the cause's name in metrics and records.
 func (c Cause) String() string {
 	switch c {
 	case NoCause:
@@ -140,20 +141,21 @@ func (c Cause) String() string {
 	return "internal"
 }
 
-// Failure is why a participant gave no answer. "Could not decide" is kept
-// apart from "no" from here to the dashboard.
+// Failure is why a participant gave no answer. A failure deny and a policy deny
+// stay distinguishable from here to the dashboard.
 type Failure struct {
-	// Cause is its class.
+	// Cause classifies the failure.
 	Cause Cause
-	// Text reads on after the participant's name ("timed out after 5000 ms").
-	// It reaches the model: it carries nothing that an endpoint sent.
+	// Text continues a sentence that begins with the participant's name ("timed
+	// out after 5000 ms"). The model sees it, so it carries nothing that an
+	// endpoint sent.
 	Text string
-	// Detail is for the operator alone: addresses, headers, the start of a
-	// body. It goes to the log and the audit trail.
+	// Detail is for the operator: addresses, headers, the start of a body. It goes
+	// only to the log and the audit trail.
 	Detail string
 }
 
-// Fail returns the answer of a participant that gave none.
+// Fail returns the Answer of a participant that failed.
 func Fail(cause Cause, text, detail string) Answer {
 	return Answer{Failure: &Failure{Cause: cause, Text: text, Detail: detail}}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// says is a binding that answers the same every time.
+// says is a binding that always gives the same answer.
 type says Answer
 
 func (s says) Ask(context.Context, Call) Answer { return Answer(s) }
@@ -25,7 +25,8 @@ type asks func(ctx context.Context, call Call) Answer
 
 func (f asks) Ask(ctx context.Context, call Call) Answer { return f(ctx, call) }
 
-// hangs is a binding that answers when its time is up or the caller hung up.
+// hangs is a binding that answers only when its time is up or the caller hung
+// up.
 func hangs() Binding {
 	return asks(func(ctx context.Context, call Call) Answer {
 		select {
@@ -48,7 +49,7 @@ func replace(output string, isError *bool) says {
 	return says{Outcome: Outcome{Decision: Replace, Output: json.RawMessage(output), IsError: isError}}
 }
 
-// hook is a participant as a file would declare it, changed by the given edits.
+// hook is a participant as a hooks file would declare it, changed by edits.
 func hook(name string, b Binding, edits ...func(*Participant)) *Participant {
 	p := &Participant{Name: name, Binding: b, Events: Events(), Timeout: time.Second}
 	for _, edit := range edits {
@@ -108,7 +109,7 @@ func request(tb testing.TB, text string) *Request {
 func yes() *bool { b := true; return &b }
 func no() *bool  { b := false; return &b }
 
-// witness counts what an observer of a participant was told.
+// witness records what a participant's observer was told.
 type witness struct {
 	mu       sync.Mutex
 	answers  []Answer
@@ -486,7 +487,7 @@ func TestC11_AFaultOfTheGatewayDenies(t *testing.T) {
 	}
 }
 
-// panicking is an observer with a bug.
+// panicking is an observer that panics.
 type panicking struct{}
 
 func (*panicking) Answered(Event, Answer, time.Duration) { panic("observer bug") }
@@ -518,8 +519,8 @@ func TestC12_HangingHooksThatMayFailOpenStillEndInsideTheBudget(t *testing.T) {
 
 func TestC12_WhoHadTheWholeTimeIsLateOnItsOwnAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Its time-out is as long as the budget: were that the budget's fault, a
-		// breaker would never hear of an endpoint that hangs.
+		// The timeout equals the budget. If the failure counted as the budget's, a
+		// breaker would never count an endpoint that hangs.
 		for _, edit := range []func(*Participant){mayFail, guard} {
 			p := hook("dead", hangs(), edit, lasting(time.Hour))
 			c := newChain(t, Options{Name: "test", Budget: 500 * time.Millisecond, Participants: []*Participant{p}})
@@ -845,7 +846,7 @@ func TestC14_AShadowIsAskedOffThePathAndBounded(t *testing.T) {
 		if took := time.Since(began); took != 0 {
 			t.Errorf("the path waited %v", took)
 		}
-		hangUp() // what is shadowed is counted whether or not the caller stays
+		hangUp() // shadows are counted whether or not the caller stays
 		c.Wait()
 		causes := map[Cause]int{}
 		for _, a := range w.answers {

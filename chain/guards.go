@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// askGuards asks the run of neighbouring guards that begins with participant
-// i, all at the same time, folds their answers in order, and returns the index
-// behind the run (C13). None of them can rewrite, so each sees the call that it
-// would see if they were asked one by one. A shadow or a participant that does
-// not apply does not end the run.
+// askGuards asks the run of adjacent guards that begins at participant i, all
+// concurrently, and folds in their answers in order (C13). It returns the index
+// after the run. Guards cannot rewrite, so each sees the same call as if they
+// were asked one by one. Shadows and participants that do not apply do not end
+// the run.
 func (f *fold) askGuards(ctx context.Context, i int) int {
 	c := f.chain
 	var asked []*Participant
@@ -35,7 +35,7 @@ func (f *fold) askGuards(ctx context.Context, i int) int {
 	for s := i; s < end; s++ {
 		p := c.participants[s]
 		if p == f.verdict.By {
-			break // nobody behind the one that denied is asked
+			break // no participant after the one that denied is asked
 		}
 		if p.Mode == Shadow && c.applies(s, f.req) {
 			f.meetShadow(s)
@@ -50,9 +50,9 @@ type reply struct {
 	took   time.Duration
 }
 
-// askTogether asks every guard in a goroutine of its own and folds in order as
-// the answers come. Once the chain is closed the others are cancelled and
-// counted for nothing.
+// askTogether asks each guard in its own goroutine and folds in the answers in
+// order. Once the chain is closed, the remaining calls are cancelled and not
+// counted.
 func (f *fold) askTogether(ctx context.Context, guards []*Participant) {
 	together, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -60,7 +60,8 @@ func (f *fold) askTogether(ctx context.Context, guards []*Participant) {
 	for n, p := range guards {
 		replies[n] = make(chan reply, 1)
 		go func() {
-			// A binding that ends its goroutine must not leave the fold waiting.
+			// Send an answer even if the binding ends its goroutine (runtime.Goexit), or
+			// the fold would wait forever.
 			said := reply{answer: Fail(Panic, "ended without an answer", "its goroutine exited")}
 			defer func() { replies[n] <- said }()
 			said.answer, said.took = f.ask(together, p)

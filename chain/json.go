@@ -28,8 +28,8 @@ func wellFormed(text []byte) error {
 	return fmt.Errorf("invalid UTF-8 at byte %d", at)
 }
 
-// CheckValue reports why text is not exactly one JSON value under the
-// contract's rules.
+// CheckValue returns an error unless text is exactly one JSON value that
+// follows the contract's rules.
 func CheckValue(text []byte) error {
 	return read(text, func(dec *jsontext.Decoder) error {
 		_, err := dec.ReadValue()
@@ -37,10 +37,10 @@ func CheckValue(text []byte) error {
 	})
 }
 
-// OneLine returns a JSON value on one line, for texts of which each line is one
-// value. Outside of strings JSON has line breaks only as blanks, and inside
-// none, so each becomes a space. Where there are none the value is returned
-// itself.
+// OneLine returns a JSON value without line breaks, for formats with one value
+// per line. In JSON a line break can only be white space between tokens, so
+// replacing each with a space keeps the meaning. A value without line breaks is
+// returned as it is, not copied.
 func OneLine(value []byte) []byte {
 	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
 		return value
@@ -49,10 +49,11 @@ func OneLine(value []byte) []byte {
 	return bytes.ReplaceAll(line, []byte{'\r'}, []byte{' '})
 }
 
-// ReadObject reads text as exactly one JSON object under the contract's rules
-// and calls member for each of its members, in order, with the decoded name,
-// the bytes of the value without surrounding blanks, and where in text they
-// begin. It stops at member's first error. Only value may be kept.
+// ReadObject reads text as exactly one JSON object that follows the contract's
+// rules. It calls member for each member in order, with the decoded name, the
+// bytes of the value without surrounding white space, and the offset of the
+// value in text. It stops at member's first error. member may retain value,
+// which aliases text, but not name.
 func ReadObject(text []byte, member func(name []byte, value json.RawMessage, at int) error) error {
 	return read(text, func(dec *jsontext.Decoder) error {
 		if kind := kindName(dec.PeekKind()); kind != "" {
@@ -68,7 +69,7 @@ func ReadObject(text []byte, member func(name []byte, value json.RawMessage, at 
 			}
 			name := quoted[1 : len(quoted)-1]
 			if bytes.IndexByte(name, '\\') >= 0 {
-				name, _ = jsontext.AppendUnquote(nil, quoted) // see ReadString
+				name, _ = jsontext.AppendUnquote(nil, quoted) // AppendUnquote's error is ignored for the same reason as in ReadString
 			}
 			value, err := dec.ReadValue()
 			if err != nil {
@@ -85,9 +86,9 @@ func ReadObject(text []byte, member func(name []byte, value json.RawMessage, at 
 	})
 }
 
-// read calls f to read the one value of text, under the rules of every text
-// that this package reads: valid UTF-8, no duplicate names at any depth, at
-// most 10,000 levels, and nothing but blanks after the value.
+// read passes f a decoder to read the one value in text, under the rules for
+// all JSON in this package: valid UTF-8, no duplicate names at any depth, at
+// most 10,000 levels, and only white space after the value.
 func read(text []byte, f func(*jsontext.Decoder) error) error {
 	if len(bytes.TrimLeft(text, " \t\r\n")) == 0 {
 		return errors.New("no JSON value")
@@ -96,8 +97,8 @@ func read(text []byte, f func(*jsontext.Decoder) error) error {
 		return err
 	}
 	u := unmarshaler{f: f}
-	// The bytes are known to be UTF-8; the option only lets an escaped lone
-	// surrogate pass, which JavaScript runtimes make by cutting text.
+	// The text is known to be valid UTF-8. The option only admits an escaped lone
+	// surrogate, which JavaScript runtimes produce when they truncate a string.
 	err := jsonv2.Unmarshal(text, &u, jsontext.AllowInvalidUTF8(true))
 	switch {
 	case u.err != nil:
@@ -108,25 +109,24 @@ func read(text []byte, f func(*jsontext.Decoder) error) error {
 	return nil
 }
 
-// unmarshaler reads by f, and keeps its error from being wrapped. It borrows a
-// decoder from the library, which keeps them for reuse.
+// unmarshaler adapts f to the library's Unmarshal, which reuses decoders from a
+// pool, and keeps f's error before the library wraps it.
 type unmarshaler struct {
 	f   func(*jsontext.Decoder) error
 	err error
 }
 
-// UnmarshalJSONFrom implements the library's interface for types that read
-// themselves.
+// UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.
 func (u *unmarshaler) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	u.err = u.f(dec)
 	return u.err
 }
 
-// longestError bounds what is said of a text: a decoder quotes the path to the
-// place, which is as long as the sender likes.
+// longestError limits the length of an error in bytes. A decoder's error quotes
+// the JSON path, whose length the sender controls.
 const longestError = 300
 
-// plainly says a decoder's error in the words of our refusals.
+// plainly rewords a decoder's error for use in a reason.
 func plainly(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the JSON text is cut short")
@@ -138,8 +138,8 @@ func plainly(err error) error {
 	return errors.New(text)
 }
 
-// kindName says what a value is that is not an object, and nothing of what is no
-// value.
+// kindName describes the kind of a value that is not an object. It returns ""
+// for an object, and for input that is not a value.
 func kindName(k jsontext.Kind) string {
 	switch k {
 	case jsontext.KindBeginArray:
@@ -157,14 +157,14 @@ func kindName(k jsontext.Kind) string {
 	return ""
 }
 
-// ReadString returns the text of a JSON string, false where value is none.
+// ReadString decodes a JSON string. It returns false if value is not a string.
 func ReadString(value json.RawMessage) (string, bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
 	}
-	// The only error left for a value that was read strictly is an escaped
-	// lone surrogate, which is decoded as U+FFFD for matching and logs; what
-	// is carried on is the value itself.
+	// AppendUnquote can only fail on an escaped lone surrogate, because value was
+	// read strictly. It decodes one to U+FFFD, which is good enough for matching
+	// and logs. Participants are sent the original bytes.
 	if bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : len(value)-1]), true
 	}
@@ -172,7 +172,7 @@ func ReadString(value json.RawMessage) (string, bool) {
 	return string(text), true
 }
 
-// ReadBool returns a JSON boolean, false where value is none.
+// ReadBool decodes a JSON boolean. ok is false if value is not a boolean.
 func ReadBool(value json.RawMessage) (b, ok bool) {
 	switch string(value) {
 	case "true":
@@ -183,9 +183,9 @@ func ReadBool(value json.RawMessage) (b, ok bool) {
 	return false, false
 }
 
-// AppendString appends s as a JSON string to dst. Only what JSON requires is
-// escaped: <, > and & stay themselves, and invalid UTF-8 becomes U+FFFD.
+// AppendString appends s to dst as a JSON string. It escapes only what JSON
+// requires: <, > and & are unchanged. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // its one error is the replacement of invalid UTF-8
+	dst, _ = jsontext.AppendQuote(dst, s) // the only error reports replaced invalid UTF-8
 	return dst
 }

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTheFoldAgreesWithANaiveModel compares chains of random answers, failures,
-// policies, guards and shadows with a model that knows neither goroutines nor
+// TestTheFoldAgreesWithANaiveModel compares random chains of answers, failures,
+// policies, guards and shadows with a model that has neither goroutines nor
 // envelopes: a loop over a list.
 func TestTheFoldAgreesWithANaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,7 +54,7 @@ type modelled struct {
 	OnFailure OnFailure
 	Guard     bool
 	Mode      Mode
-	Holds     bool // its condition
+	Holds     bool // whether its condition holds
 	Answer    Answer
 }
 
@@ -92,7 +92,7 @@ func drawParticipant(t *rapid.T) modelled {
 	return m
 }
 
-// naively is the contract read aloud.
+// naively implements the contract as a simple loop.
 func naively(event Event, participants []modelled, uncovered Coverage) Outcome {
 	covered, isError := false, event == PostToolUse // as the request says
 	var hands, opened []string

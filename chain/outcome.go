@@ -1,7 +1,7 @@
 package chain
 
-// AppendJSON appends the outcome as an answer object of the contract. Rewrites
-// are appended byte for byte; an Outcome nobody decided is a deny.
+// AppendJSON appends the outcome to dst as an answer object of the contract. It
+// copies rewrites byte for byte. An Undecided outcome is written as a deny.
 func (o Outcome) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"decision":"`...)
 	dst = append(dst, o.Decision.String()...)

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Outcome is a decision with what belongs to it: what a participant answers,
-// and what a chain answers its caller. The zero Outcome is no decision; from a
-// participant it is a failure, and written to a caller it is a deny.
+// Outcome is a decision and what belongs to it. Participants return one, and a
+// chain returns one to its caller. The zero Outcome is undecided: from a
+// participant it is a failure, and to a caller it is written as a deny.
 type Outcome struct {
 	Decision Decision
-	// Reason says why. From a participant that denies it reaches the model;
-	// from any other it is for people.
+	// Reason explains the decision. The model sees the reason of a deny; other
+	// reasons are for people.
 	Reason string
-	// Input is the input to run instead, one JSON object. Only with Modify.
+	// Input is the rewritten input, one JSON object. Only with Modify.
 	Input json.RawMessage
-	// Output is the result to show instead, one JSON value. Only with Replace.
+	// Output is the rewritten result, one JSON value. Only with Replace.
 	Output json.RawMessage
-	// IsError is whether that result is an error; nil leaves that claim as it
-	// was. Only with Replace.
+	// IsError says whether that result is an error; nil keeps the previous value.
+	// Only with Replace.
 	IsError *bool
 }
 
-// Answer is what came back from one participant: an Outcome, or the Failure
-// that took its place. Input and Output of an Outcome are valid JSON: the
-// binding has made sure.
+// Answer is what one participant returned: an Outcome, or the Failure that
+// takes its place. The binding guarantees that the Input and Output of the
+// Outcome are valid JSON.
 type Answer struct {
 	Outcome Outcome
-	// Failure is nil where the participant answered.
+	// Failure is nil if the participant answered.
 	Failure *Failure
 }
 
@@ -37,23 +37,23 @@ func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 // Call is one question to one participant.
 type Call struct {
-	// Request is the call as the chain has left it. It is shared: nobody may
-	// change what its methods return.
+	// Request is the call as the preceding participants left it. It is shared: the
+	// byte slices that its methods return must not be modified.
 	Request *Request
-	// Deadline is when the answer must be there, and Allowed how long that is
-	// from the moment of asking.
+	// Deadline is when the answer is due, and Allowed is the time from asking
+	// until then.
 	Deadline time.Time
 	Allowed  time.Duration
-	// Late is what being late is called: Timeout where the participant's own
-	// time is the shorter, Budget where the chain's is. A breaker counts the
-	// first and not the second.
+	// Late is the failure cause if the answer is late: Timeout if the
+	// participant's own timeout is the shorter limit, Budget if the chain's budget
+	// is. A breaker counts Timeout but not Budget.
 	Late Cause
-	// Guard says that the participant promised only to allow or deny.
+	// Guard says that the participant promised to answer only allow or deny.
 	Guard bool
 }
 
-// Checked returns an answer as it counts: one that cannot be given to this call
-// is a failure (C3, C13).
+// Checked returns the answer if it is valid for this call, and otherwise the
+// failure that takes its place (C3, C13).
 func (c Call) Checked(a Answer) Answer {
 	if a.Failure != nil {
 		return a
@@ -80,51 +80,53 @@ func (c Call) Expired(detail string) Answer {
 
 // Binding reaches one participant. It must be safe for concurrent use.
 type Binding interface {
-	// Ask puts the call to the participant. It returns by the deadline with an
-	// answer or a failure, or as soon as ctx ends: then nobody reads what it
-	// returns, and it must count the call for nothing.
+	// Ask asks the participant and returns its answer or a failure by
+	// call.Deadline. It returns early if ctx is done: nobody reads the result
+	// then, and the binding must not count the call as a success or a failure.
 	Ask(ctx context.Context, call Call) Answer
 }
 
-// Participant is one entry of a chain. It is not changed after it was given to
-// [New].
+// Participant is one entry of a chain. It must not be modified after it is
+// passed to [New].
 type Participant struct {
-	// Name is what reasons call it. It need not be unique.
+	// Name identifies it in reasons. It need not be unique.
 	Name string
 	Kind Kind
-	// Binding reaches it.
+	// Binding reaches the participant.
 	Binding Binding
-	// Events are those it is asked at.
+	// Events are the events at which it is asked.
 	Events []Event
-	// Tools are those it is asked about: exact names, with * for any run of
-	// characters. Empty means every tool.
+	// Tools are the tools that it is asked about: exact names, in which * stands
+	// for any run of characters. Empty means every tool.
 	Tools []string
-	// When, if set, says whether it is asked about the call as it now stands.
+	// When, if set, is the condition under which it is asked. It sees the call in
+	// its current form.
 	When func(*Request) bool
-	// Timeout is the longest it may take; it must be positive.
+	// Timeout is the longest that an answer may take. It must be positive.
 	Timeout time.Duration
-	// FirstTimeout, where it is longer, holds instead while Cold says that the
-	// participant has to start before it can answer. Cold may be nil, and is
-	// asked before every question.
+	// FirstTimeout replaces a shorter Timeout while Cold reports that the
+	// participant has to start before it can answer. Cold may be nil. It is called
+	// before every question.
 	FirstTimeout time.Duration
 	Cold         func() bool
-	// OwnTime says that the timeout is its own: the chain's budget does not cut
-	// it, and what it takes is not taken from the budget. It is for who waits for
-	// a person. Neither a guard nor a shadow has it.
+	// OwnTime exempts the participant from the chain's budget: the budget does not
+	// shorten its timeout, and its time does not count towards the budget. It is
+	// for participants that wait for a person. Guards and shadows cannot have it.
 	OwnTime   bool
 	OnFailure OnFailure
-	// Guard promises only allow or deny, so that neighbours can be asked at
-	// the same time.
+	// Guard promises to answer only allow or deny, so that adjacent guards can be
+	// asked concurrently.
 	Guard bool
 	Mode  Mode
-	// Shadows bounds the shadow calls to it that are under way, whichever chain
-	// they come from; the rest fail as saturated. Only with Shadow.
+	// Shadows limits the shadow calls to this entry that are in flight, across all
+	// chains. Calls over the limit fail as Saturated. It is required with Shadow
+	// and otherwise unused.
 	Shadows *ShadowBound
-	// Observer is told of every answer. May be nil.
+	// Observer is told of every answer. It may be nil.
 	Observer ParticipantObserver
 }
 
-// patience is the longest that the participant may take now.
+// patience is the longest that the participant's next answer may take.
 func (p *Participant) patience() time.Duration {
 	if p.FirstTimeout > p.Timeout && p.Cold != nil && p.Cold() {
 		return p.FirstTimeout
@@ -132,54 +134,54 @@ func (p *Participant) patience() time.Duration {
 	return p.Timeout
 }
 
-// ShadowBound bounds the shadow calls to one entry. Make it with
+// ShadowBound limits the concurrent shadow calls to one entry. Create it with
 // [NewShadowBound].
 type ShadowBound struct{ slots chan struct{} }
 
-// NewShadowBound returns a bound of that many calls at once.
+// NewShadowBound returns a limit of the given number of concurrent calls.
 func NewShadowBound(calls int) *ShadowBound { return &ShadowBound{make(chan struct{}, calls)} }
 
 // ParticipantObserver is told what one participant did. Its methods are called
-// from many goroutines and must not block.
+// concurrently and must not block.
 type ParticipantObserver interface {
-	// Answered is told of each answer or failure, at which event, and how long
-	// it took. It is not told of calls whose caller hung up.
+	// Answered is called with each answer or failure, its event and how long it
+	// took. It is not called if the caller hung up.
 	Answered(event Event, answer Answer, took time.Duration)
-	// FailedOpen is told of each failure that let a call pass.
+	// FailedOpen is called with each failure that was allowed to pass.
 	FailedOpen(cause Cause)
-	// Flipped is told where a shadow, had it been obeyed, would have turned
-	// the chain's decision into another.
+	// Flipped is called if obeying a shadow would have changed the chain's
+	// decision from one to another.
 	Flipped(from, to Decision)
 }
 
-// Observer is told what a chain decided. Its method is called from many
-// goroutines and must not block.
+// Observer is told what a chain decided. Its method is called concurrently and
+// must not block.
 type Observer interface {
-	// Decided is told of every verdict but those whose caller hung up.
+	// Decided is called with every verdict, except if the caller hung up.
 	Decided(req *Request, verdict *Verdict)
 }
 
-// Verdict is what a chain decided and how it came to.
+// Verdict is what a chain decided and why.
 type Verdict struct {
 	// Outcome is the answer to the caller.
 	Outcome Outcome
-	// Cause is NoCause where answers made the outcome, the failure's cause
-	// where a failure denied, Uncovered where nobody applied.
+	// Cause is NoCause if answers made the outcome, the failure's cause for a
+	// failure deny, and Uncovered if no participant applied.
 	Cause Cause
-	// By is who denied, nil where nobody did.
+	// By is the participant that denied, or nil.
 	By *Participant
-	// Abandoned says that the caller hung up: the outcome is a deny that
+	// Abandoned says that the caller hung up. The outcome is then a deny that
 	// nobody reads.
 	Abandoned bool
-	// Steps are the participants asked on the path, in the order of the fold.
+	// Steps are the participants that were asked, in fold order, without shadows.
 	Steps []Step
-	// Detail is for the operator: what a fault of the gateway itself was.
+	// Detail describes a fault of the gateway itself, for the operator.
 	Detail string
 	// Took is how long the decision took.
 	Took time.Duration
 }
 
-// Step is one participant's part in a verdict.
+// Step is one participant's part of a verdict.
 type Step struct {
 	Participant *Participant
 	Answer      Answer

@@ -2,8 +2,8 @@ package chain
 
 import "strings"
 
-// pattern is a tool name in which * stands for any run of characters, none
-// included. Everything else stands for itself.
+// pattern is a tool name in which * stands for any run of characters, also an
+// empty one. It holds the literal parts between the stars.
 type pattern []string
 
 func patterns(texts []string) []pattern {
@@ -14,14 +14,14 @@ func patterns(texts []string) []pattern {
 	return all
 }
 
-// MatchTool reports whether a pattern of [Participant].Tools matches a tool's
-// name.
+// MatchTool reports whether text, a pattern as in [Participant].Tools, matches
+// a tool's name.
 func MatchTool(text, name string) bool {
 	return pattern(strings.Split(text, "*")).match(name)
 }
 
-// matchAny reports whether one of the patterns matches; no patterns match
-// everything.
+// matchAny reports whether any of the patterns matches. An empty list matches
+// every name.
 func matchAny(all []pattern, name string) bool {
 	for _, p := range all {
 		if p.match(name) {
@@ -31,8 +31,8 @@ func matchAny(all []pattern, name string) bool {
 	return len(all) == 0
 }
 
-// match takes the leftmost place for each part, which finds a match wherever
-// there is one.
+// match places each part as far left as possible. That finds a match if there
+// is one.
 func (p pattern) match(name string) bool {
 	first, last := p[0], p[len(p)-1]
 	if len(p) == 1 {

@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// SchemaVersion is the version of the wire format; every request carries it as
-// hook_schema.
+// SchemaVersion is the version of the wire format, the hook_schema of every
+// request.
 const SchemaVersion = 1
 
-// Request is a tool call, or its result, as one envelope. It is immutable: a
-// rewrite makes another Request. What its methods return must not be changed.
+// Request is the envelope of a tool call or of its result. It is immutable: a
+// rewrite makes a new Request. The byte slices that its methods return must not
+// be modified.
 type Request struct {
 	text []byte
 
@@ -26,7 +27,7 @@ type Request struct {
 	toolAlias  string
 	isError    bool
 
-	// Where in text the values stand that a rewrite replaces.
+	// Where the values that a rewrite replaces are in text.
 	input, output, isErrorAt span
 }
 
@@ -35,7 +36,7 @@ type span struct{ from, to int }
 
 func (s span) set() bool { return s.to > s.from }
 
-// field is one of the fields of a request that this version knows, or a set of
+// field is one of the request fields that this version knows, or a bit set of
 // them.
 type field uint16
 
@@ -52,13 +53,13 @@ const (
 	fieldIsError
 )
 
-// ofResult reports whether only a request at post_tool_use has the field.
+// ofResult reports whether the field belongs only to requests at post_tool_use.
 func (f field) ofResult() bool { return f == fieldOutput || f == fieldIsError }
 
-// optional reports whether a request may be without the field.
+// optional reports whether a request may omit the field.
 func (f field) optional() bool { return f == fieldToolAlias }
 
-// knownFields are the names of the fields, in the order of their bits.
+// knownFields are the names of the fields, in bit order.
 func knownFields() [10]string {
 	return [...]string{
 		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "tool_alias", "input", "output", "is_error",
@@ -74,8 +75,8 @@ func fieldOf(name string) (field, bool) {
 	return 0, false
 }
 
-// ParseRequest reads one envelope strictly. The Request keeps text, which must
-// not be changed afterwards.
+// ParseRequest reads one envelope strictly. The Request retains text, which
+// must not be modified afterwards.
 func ParseRequest(text []byte) (*Request, error) {
 	r := &Request{text: text}
 	var seen field
@@ -99,7 +100,7 @@ func ParseRequest(text []byte) (*Request, error) {
 	return r, nil
 }
 
-// take stores one known field.
+// take validates and stores one known field.
 func (r *Request) take(f field, value json.RawMessage, at int) error {
 	where := span{at, at + len(value)}
 	switch f {
@@ -157,7 +158,7 @@ func stringField(value json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// complete checks what only the whole object can tell.
+// complete checks which fields are present, which depends on the event.
 func (r *Request) complete(seen field) error {
 	for i, name := range knownFields() {
 		f := field(1 << i)
@@ -172,8 +173,8 @@ func (r *Request) complete(seen field) error {
 	return nil
 }
 
-// checkUnknown refuses a name that a reader which folds case would take for a
-// known one.
+// checkUnknown refuses a name that a case-insensitive JSON reader would take
+// for a known one.
 func checkUnknown(name string, at int) error {
 	for _, known := range knownFields() {
 		if strings.EqualFold(name, known) {
@@ -183,25 +184,25 @@ func checkUnknown(name string, at int) error {
 	return nil
 }
 
-// Event is the moment of the call.
+// Event is the event at which the request was sent.
 func (r *Request) Event() Event { return r.event }
 
-// Workspace is the directory or project the agent works in, as the caller
-// names it.
+// Workspace is the directory or project in which the agent works, as the caller
+// named it.
 func (r *Request) Workspace() string { return r.workspace }
 
-// AgentID names the agent.
+// AgentID identifies the agent.
 func (r *Request) AgentID() string { return r.agentID }
 
-// ToolCallID names the call.
+// ToolCallID identifies the call.
 func (r *Request) ToolCallID() string { return r.toolCallID }
 
 // ToolName names the tool.
 func (r *Request) ToolName() string { return r.toolName }
 
-// ToolAlias is another name of the tool, one that agents which call it
-// differently share; empty where there is none. A participant is asked where
-// its tools match either name (C4).
+// ToolAlias is a second name of the tool, common to agents that give the tool
+// different names. It is empty if there is none. A participant is asked if its
+// tools match either name (C4).
 func (r *Request) ToolAlias() string { return r.toolAlias }
 
 // Input is the JSON text of the tool's input, after every modify so far.
@@ -209,8 +210,8 @@ func (r *Request) Input() json.RawMessage { return r.at(r.input) }
 
 func (r *Request) at(s span) json.RawMessage { return r.text[s.from:s.to:s.to] }
 
-// Output is the JSON text of the tool's result, after every replace so far;
-// nil before the call.
+// Output is the JSON text of the tool's result, after every replace so far. It
+// is nil before the call.
 func (r *Request) Output() json.RawMessage {
 	if !r.output.set() {
 		return nil
@@ -218,14 +219,14 @@ func (r *Request) Output() json.RawMessage {
 	return r.at(r.output)
 }
 
-// IsError is whether the result is an error; false before the call.
+// IsError reports whether the result is an error. It is false before the call.
 func (r *Request) IsError() bool { return r.isError }
 
-// JSON is the whole envelope: the text that was received, with what was
-// rewritten since in its place.
+// JSON is the whole envelope: the text as received, with the rewritten values
+// in place.
 func (r *Request) JSON() []byte { return slices.Clip(r.text) }
 
-// Line is the envelope on one line, without its end.
+// Line is the envelope on one line, without a trailing newline.
 func (r *Request) Line() []byte { return OneLine(slices.Clip(bytes.TrimRight(r.text, "\r\n"))) }
 
 // WithInput returns the call with another input, which must be valid JSON.
@@ -234,8 +235,7 @@ func (r *Request) WithInput(input json.RawMessage) *Request {
 }
 
 // WithOutput returns the result with another output, which must be valid JSON,
-// and another claim of whether it is an error. It is for requests at
-// [PostToolUse].
+// and another is_error. Only requests at [PostToolUse] have them.
 func (r *Request) WithOutput(output json.RawMessage, isError bool) *Request {
 	claim := json.RawMessage("false")
 	if isError {
@@ -250,13 +250,14 @@ func (r *Request) WithOutput(output json.RawMessage, isError bool) *Request {
 	return next
 }
 
-// splice is new text for a span.
+// splice is replacement text for a span.
 type splice struct {
 	at   span
 	text json.RawMessage
 }
 
-// splice copies the envelope with the given spans, in their order, replaced.
+// splice returns a copy of the request in which the given spans are replaced.
+// parts must be in the order of their spans.
 func (r *Request) splice(parts ...splice) *Request {
 	next := *r
 	size := len(r.text)
@@ -277,7 +278,7 @@ func (r *Request) splice(parts ...splice) *Request {
 	return &next
 }
 
-// moved is where the span stands after parts were replaced.
+// moved is the position of the span after parts were replaced.
 func (s span) moved(parts []splice) span {
 	shift := 0
 	for _, p := range parts {

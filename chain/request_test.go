@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// envelope is a request at pre_tool_use with its input and, before it, more
+// envelope is a request at pre_tool_use with the given input, preceded by more
 // fields.
 func envelope(input, more string) string {
 	return `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"a","tool_call_id":"c","tool_name":"shell",` + more + `"input":` + input + `}`
@@ -133,7 +133,7 @@ func TestC15_ARewriteChangesItsFieldAlone(t *testing.T) {
 		t.Errorf("a call that has not run has output %s, error %v", pre.Output(), pre.IsError())
 	}
 
-	// Each order of the two fields, and lengths that grow and shrink.
+	// Both orders of the two fields, and values that grow and shrink.
 	for _, fields := range []string{`"output":"long enough","is_error":true`, `"is_error":true,"output":"long enough"`} {
 		post := request(t, `{"hook_schema":1,"event":"post_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"t",`+fields+`,"input":{"n":1}}`)
 		got := post.WithOutput(json.RawMessage(`7`), false).WithOutput(json.RawMessage(`{"longer":"than before"}`), true).WithOutput(json.RawMessage(`""`), false)

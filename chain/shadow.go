@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// shadowCall is a shadow that met the call, and the call as it then stood.
+// shadowCall is a shadow to ask, and the call at its place in the chain.
 type shadowCall struct {
 	participant int
 	req         *Request
 }
 
-// meetShadow remembers that a shadow would have been asked here. Its condition
-// is evaluated now, against the call as it stands; the asking waits until the
-// chain has decided.
+// meetShadow records a shadow that is to be asked. Its condition is evaluated
+// now, against the call in its current form; the shadow itself is asked after
+// the chain has decided.
 func (f *fold) meetShadow(i int) {
 	if f.wanted(f.chain.participants[i]) {
 		f.shadowed = append(f.shadowed, shadowCall{participant: i, req: f.req})
 	}
 }
 
-// askShadows asks the shadows that met the call, off the path (C14). decided is
-// what the chain said without them.
+// askShadows asks the recorded shadows in the background (C14). decided is the
+// chain's decision without them.
 func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Decision) {
 	for _, s := range calls {
 		p := c.participants[s.participant]
@@ -33,10 +33,11 @@ func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Deci
 		}
 		c.shadows.Go(func() {
 			defer func() { <-p.Shadows.slots }()
-			// What a caller that hung up no longer reads is still worth counting.
+			// Shadow calls do not end when the caller hangs up: their answers are still
+			// worth counting.
 			ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 			defer cancel()
-			defer context.AfterFunc(c.stopped, cancel)() //nolint:contextcheck // of the life of the chain, not of a call
+			defer context.AfterFunc(c.stopped, cancel)() //nolint:contextcheck // scoped to the chain, not to a call
 			answer, took := put(ctx, p, Call{Request: s.req, Allowed: p.patience(), Late: Timeout, Guard: p.Guard}, time.Now())
 			if ctx.Err() == nil {
 				p.shadowAnswered(s.req.event, decided, answer, took)
@@ -45,9 +46,9 @@ func (c *Chain) askShadows(ctx context.Context, calls []shadowCall, decided Deci
 	}
 }
 
-// shadowAnswered counts what a shadow said, and whether obeying it would have
-// turned the decision. An observer that panics loses that count and nothing
-// else: the caller has its answer.
+// shadowAnswered counts a shadow's answer, and whether obeying it would have
+// changed the decision. If the observer panics, only that count is lost: the
+// caller already has its answer.
 func (p *Participant) shadowAnswered(event Event, decided Decision, answer Answer, took time.Duration) {
 	if p.Observer == nil {
 		return
@@ -59,7 +60,8 @@ func (p *Participant) shadowAnswered(event Event, decided Decision, answer Answe
 	}
 }
 
-// wouldTurn is what the chain would have decided had it obeyed the answer.
+// wouldTurn is the decision that the chain would have made had it obeyed the
+// answer.
 func (p *Participant) wouldTurn(decided Decision, a Answer) Decision {
 	said := a.Outcome.Decision
 	if a.Failure != nil {

@@ -2,21 +2,21 @@ package chain
 
 import "fmt"
 
-// Event is the moment of a tool call at which participants are asked. The zero
-// Event is none of them, and no request carries it.
+// Event is the point of a tool call at which participants are asked. The zero
+// Event is invalid, and no request carries it.
 type Event uint8
 
-// The events of the contract.
+// The events.
 const (
-	// PreToolUse is before the tool runs: its input may be allowed, denied or
+	// PreToolUse is before the tool runs. The input may be allowed, denied or
 	// modified.
 	PreToolUse Event = iota + 1
-	// PostToolUse is after it ran: its output may be allowed, replaced, or
+	// PostToolUse is after the tool ran. The output may be allowed, replaced, or
 	// denied to the model.
 	PostToolUse
 )
 
-// Events returns every event, in the order in which a call meets them.
+// Events returns every event, in the order of a call.
 func Events() []Event { return []Event{PreToolUse, PostToolUse} }
 
 // String returns the event's name on the wire.
@@ -30,7 +30,7 @@ func (e Event) String() string {
 	return "unset"
 }
 
-// ParseEvent returns the event of that exact name.
+// ParseEvent returns the event with exactly this name.
 func ParseEvent(name string) (Event, error) {
 	for _, e := range Events() {
 		if e.String() == name {
@@ -40,18 +40,18 @@ func ParseEvent(name string) (Event, error) {
 	return 0, fmt.Errorf("event %q is not one of pre_tool_use, post_tool_use", name)
 }
 
-// Decision is what a participant, or a whole chain, says of a call. The zero
-// Decision is Undecided: it refuses wherever it is read.
+// Decision is the answer of a participant, or of a whole chain, to a call. The
+// zero Decision is Undecided, which denies wherever it is read.
 type Decision uint8
 
-// The decisions of the contract.
+// The decisions.
 const (
-	// Undecided is a decision nobody made. From a participant it is a failure;
-	// written to a caller it is a deny.
+	// Undecided means that nobody decided. From a participant it is a failure; to
+	// a caller it is written as a deny.
 	Undecided Decision = iota
-	// Deny refuses the call, or withholds its result.
+	// Deny stops the call, or withholds its result.
 	Deny
-	// Allow lets the call or its result stand.
+	// Allow lets the call or its result pass unchanged.
 	Allow
 	// Modify runs the tool with another input. Only at [PreToolUse].
 	Modify
@@ -59,11 +59,11 @@ const (
 	Replace
 )
 
-// Decisions returns every decision that can be answered.
+// Decisions returns every decision that can be an answer.
 func Decisions() []Decision { return []Decision{Deny, Allow, Modify, Replace} }
 
-// String returns the decision's name on the wire; Undecided reads "deny",
-// because that is what it means to a caller.
+// String returns the decision's name on the wire. Undecided is "deny", because
+// that is what it means to a caller.
 func (d Decision) String() string {
 	switch d {
 	case Allow:
@@ -78,7 +78,7 @@ func (d Decision) String() string {
 	return "deny"
 }
 
-// ParseDecision returns the decision of that exact name.
+// ParseDecision returns the decision with exactly this name.
 func ParseDecision(name string) (Decision, error) {
 	for _, d := range Decisions() {
 		if d.String() == name {
@@ -103,11 +103,11 @@ func (d Decision) fits(e Event) bool {
 	return false
 }
 
-// OnFailure is what the chain does where a participant could not answer. The
-// zero OnFailure denies.
+// OnFailure is the policy for a participant that could not answer. The zero
+// OnFailure denies.
 type OnFailure uint8
 
-// The two policies.
+// The failure policies.
 const (
 	DenyOnFailure OnFailure = iota
 	AllowOnFailure
@@ -121,13 +121,13 @@ func (o OnFailure) String() string {
 	return "deny"
 }
 
-// Mode is whether a participant's answer counts. The zero Mode enforces.
+// Mode says whether a participant's answer counts. The zero Mode enforces.
 type Mode uint8
 
-// The two modes.
+// The modes.
 const (
 	Enforce Mode = iota
-	// Shadow asks the participant off the path and only counts what it said.
+	// Shadow asks the participant in the background and only counts its answers.
 	Shadow
 )
 
@@ -142,11 +142,10 @@ func (m Mode) String() string {
 	return "enforce"
 }
 
-// Kind is what a participant is called in the reasons it causes. The zero Kind
-// is Hook.
+// Kind is how reasons refer to a participant. The zero Kind is Hook.
 type Kind uint8
 
-// The two kinds.
+// The kinds.
 const (
 	// Hook is everything declared in a file, whatever its binding.
 	Hook Kind = iota
@@ -162,11 +161,11 @@ func (k Kind) String() string {
 	return "hook"
 }
 
-// Coverage is what a chain answers where no participant applies to the event
-// and tool of a call. The zero Coverage denies.
+// Coverage is the decision for a call to which no participant applies by event
+// and tool. The zero Coverage denies.
 type Coverage uint8
 
-// The two coverages.
+// The coverages.
 const (
 	DenyUncovered Coverage = iota
 	AllowUncovered
