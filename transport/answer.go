@@ -9,9 +9,9 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// readAnswer reads what a participant said at event. It is as strict as the
-// reader of requests, but ignores fields it does not know, so that hooks may
-// say more than this version reads.
+// readAnswer parses a participant's answer to a call at event. It is as strict
+// as [chain.ParseRequest], but ignores unknown fields, so that hooks can send
+// more than this version reads.
 func readAnswer(said []byte, event chain.Event) chain.Answer {
 	if len(bytes.TrimLeft(said, " \t\r\n")) == 0 {
 		return chain.Fail(chain.Empty, "answered nothing", "")
@@ -32,11 +32,11 @@ func readAnswer(said []byte, event chain.Event) chain.Answer {
 		return chain.Fail(chain.WrongDecision, "answered an unknown decision", fmt.Sprintf("decision %.64q", word))
 	}
 	o := chain.Outcome{Decision: decision}
-	o.Reason, _ = chain.ReadString(a.reason) // absent, null or of another type: no reason was given
+	o.Reason, _ = chain.ReadString(a.reason) // an absent, null or mistyped reason counts as none
 	switch decision {
 	case chain.Modify:
 		if event != chain.PreToolUse {
-			break // a wrong decision, as the chain will say
+			break // the chain reports it as a wrong decision
 		}
 		if a.input == nil {
 			return malformed(errors.New(`modify without the field "input"`), said)
@@ -62,7 +62,7 @@ func readAnswer(said []byte, event chain.Event) chain.Answer {
 	return chain.Answer{Outcome: o}
 }
 
-// answerFields are the fields of an answer that this version knows.
+// answerFields are the raw values of the answer fields that this version knows.
 type answerFields struct {
 	decision, reason, input, output, isError json.RawMessage
 }
@@ -83,15 +83,15 @@ func (a *answerFields) take(name []byte, value json.RawMessage, _ int) error {
 	return nil
 }
 
-// quoted is how much of what a participant printed goes into a detail.
+// quoted is how many bytes of a participant's output a failure's detail quotes.
 const quoted = 512
 
 func malformed(err error, said []byte) chain.Answer {
 	return chain.Fail(chain.Malformed, "did not answer with one decision object", fmt.Sprintf("%v in %s", err, excerpt(said)))
 }
 
-// excerpt quotes the beginning of what was said, on one line and without
-// control characters.
+// excerpt quotes the beginning of said on one line, with control characters
+// escaped.
 func excerpt(said []byte) string {
 	if len(said) > quoted {
 		return fmt.Sprintf("%q… (%d bytes)", said[:quoted], len(said))

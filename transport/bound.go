@@ -6,21 +6,22 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// headerID is how Standard Webhooks calls the id of a question.
+// headerID is the Standard Webhooks header for the id of a request.
 const headerID = "Webhook-Id"
 
-// AnswerChecker tells the answers to a question from others. Whatever caches,
-// crosses or replays answers on the way to a participant could else hand over
-// an allow that was given to another call. It must be safe for concurrent use.
+// AnswerChecker verifies that an answer belongs to the request it was received
+// for. Without it, anything that caches, mixes up or replays answers on the way
+// to a participant could deliver an allow that was given to another call. It
+// must be safe for concurrent use.
 type AnswerChecker interface {
-	// CheckBoundAnswer reports, by an error, that an answer is not shown to be
-	// the one to the question of this id. The error quotes nothing of it.
+	// CheckBoundAnswer returns an error unless answer, a response body, is proven
+	// to answer the request with this id and body question. The error must not
+	// quote the answer.
 	CheckBoundAnswer(answer []byte, id string, question []byte) error
 }
 
-// bound fails what would let a call pass and is not shown to be the answer to
-// q (T9). A deny needs no proof: taken for a failure, it could let the call
-// pass.
+// bound turns an answer that is not proven to belong to q into a failure (T9).
+// A deny needs no proof: as a failure it could fail open.
 func bound(checker AnswerChecker, a chain.Answer, body []byte, q question) chain.Answer {
 	if checker == nil || a.Failure != nil || a.Outcome.Decision == chain.Deny {
 		return a

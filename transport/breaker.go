@@ -11,27 +11,28 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// BreakerOptions configure the circuit breaker of one entry. It opens either
-// after so many failures in a row, or where too many of the calls within a
-// window failed.
+// BreakerOptions configures the circuit breaker of one entry. It opens either
+// after a number of consecutive failures, or when too large a share of the
+// calls within a window failed.
 type BreakerOptions struct {
-	// ConsecutiveFailures open the breaker. Zero means 5, unless FailureRatio
-	// is set, which excludes it.
+	// ConsecutiveFailures is the number of failures in a row that opens the
+	// breaker. Zero means 5. It must be zero if FailureRatio is set.
 	ConsecutiveFailures int
-	// FailureRatio opens the breaker where that part of the calls that began
-	// within Window has failed, and at least MinCalls have ended.
+	// FailureRatio, from 0 to 1, opens the breaker when at least that share of the
+	// calls that began within Window failed and at least MinCalls have ended. Zero
+	// means that ConsecutiveFailures applies instead.
 	FailureRatio float64
-	// MinCalls and Window belong to FailureRatio. Zero means 10 calls and a
+	// MinCalls and Window apply to FailureRatio. Zero means 10 calls and one
 	// minute.
 	MinCalls int
 	Window   time.Duration
-	// Open is how long nothing is let through. Zero means 30 s.
+	// Open is how long the breaker stays open. Zero means 30 s.
 	Open time.Duration
-	// HalfOpenProbes is how many calls are then let through; all of them must
-	// be answered to close the breaker. Zero means 1.
+	// HalfOpenProbes is how many calls a half-open breaker lets through. All of
+	// them must succeed to close it. Zero means 1.
 	HalfOpenProbes int
-	// MaxRetryAfter is the longest that an endpoint may have itself left alone
-	// by Retry-After. Zero means a minute, less than zero that it may not.
+	// MaxRetryAfter caps the pause that an endpoint can request with Retry-After.
+	// Zero means one minute. A negative value ignores Retry-After.
 	MaxRetryAfter time.Duration
 }
 
@@ -83,7 +84,7 @@ func (o BreakerOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// reached says that the counts open a closed breaker.
+// reached reports whether the counts open a closed breaker.
 func (o BreakerOptions) reached(c gobreaker.Counts) bool {
 	if o.FailureRatio == 0 {
 		return int64(c.ConsecutiveFailures) >= int64(o.ConsecutiveFailures)
@@ -92,53 +93,54 @@ func (o BreakerOptions) reached(c gobreaker.Counts) bool {
 	return ended >= int64(o.MinCalls) && float64(c.TotalFailures) >= o.FailureRatio*float64(ended)
 }
 
-// windowParts is how many parts a window moves on in.
+// windowParts is the number of buckets of the rolling window.
 const windowParts = 10
 
-// What a call that the breaker let through reports, besides nil for an answer.
+// What a call that was let through reports to the circuit, besides nil for an
+// answer.
 var (
 	errFailed = errors.New("counts as a failure")
-	// errUncounted gives the call's place back as if it had not been made.
+	// errUncounted releases the call's slot as if the call had not been made.
 	errUncounted = errors.New("counts for nothing")
 )
 
-// report is what came of a call that the breaker let through.
+// report is the result of a call that the breaker let through.
 type report struct {
 	err error // nil, errFailed or errUncounted
-	// pause is how long the endpoint asked to be left alone, within what it
-	// may ask for. Only with errFailed.
+	// pause is how long the endpoint asked not to be called, capped at
+	// MaxRetryAfter. It is only set with errFailed.
 	pause time.Duration
 }
 
-// breaker is the circuit breaker of one entry. What happens late, after the
-// state it began in has ended, changes nothing.
+// breaker is the circuit breaker of one entry. The result of a call counts only
+// in the state in which the call began; after a change of state it is dropped.
 //
-// The circuit counts, and says when to open and when to close again. For how
-// long it is open is known here alone, since that differs from one opening to
-// the next: the circuit is not touched before until, and half opens at once
-// when it is.
+// circuit counts and decides when to open and when to close. How long the
+// breaker stays open is kept here, in until, because it differs from one
+// opening to the next. circuit is not consulted before until; its own timeout
+// is so short that it becomes half-open as soon as it is.
 type breaker struct {
 	options BreakerOptions
 
-	opened atomic.Bool // since justOpened last looked
+	opened atomic.Bool // since justOpened last reported it
 
 	mu        sync.Mutex
 	circuit   *gobreaker.TwoStepCircuitBreaker[struct{}]
-	turn      int           // of the state, which is another one after each change
-	until     time.Time     // nothing is let through before; zero unless it is open
-	throttled bool          // it is open because the endpoint asked for that
-	pause     time.Duration // of the report being taken down
-	beside    int           // calls in flight that hold no place of a probe
+	turn      int           // generation: incremented by each change of state
+	until     time.Time     // end of the open state, or zero if the breaker is not open
+	throttled bool          // open because the endpoint requested it with Retry-After
+	pause     time.Duration // of the report that done is passing to circuit
+	beside    int           // hurried calls in flight that hold no probe slot
 }
 
-// newBreaker returns a closed breaker. changed is called under a lock: it must
-// neither block nor ask the breaker anything.
+// newBreaker returns a closed breaker. changed is called with the breaker's
+// lock held: it must not block or call the breaker.
 func newBreaker(o BreakerOptions, changed func(from, to BreakerState)) *breaker {
 	o = o.withDefaults()
 	b := &breaker{options: o}
 	settings := gobreaker.Settings{
-		MaxRequests: uint32(o.HalfOpenProbes), //nolint:gosec // G115: check holds it in bounds
-		Timeout:     1,                        // until says how long
+		MaxRequests: uint32(o.HalfOpenProbes), //nolint:gosec // check bounds it
+		Timeout:     1,                        // 1 ns: until decides how long the breaker stays open
 		ReadyToTrip: func(c gobreaker.Counts) bool { return b.pause > 0 || o.reached(c) },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errUncounted) },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
@@ -153,7 +155,7 @@ func newBreaker(o BreakerOptions, changed func(from, to BreakerState)) *breaker 
 	return b
 }
 
-// turned takes down a change of state.
+// turned records a change of state.
 func (b *breaker) turned(to gobreaker.State) {
 	b.turn++
 	b.until, b.throttled = time.Time{}, false
@@ -168,7 +170,8 @@ func (b *breaker) turned(to gobreaker.State) {
 	b.opened.Store(true)
 }
 
-// refuses says why nothing is let through for now; empty where something is.
+// refuses returns why no call is let through now, or "" if calls are let
+// through.
 func (b *breaker) refuses() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -182,18 +185,17 @@ func (b *breaker) refuses() string {
 type pass struct {
 	breaker *breaker
 	turn    int
-	settle  func(error) // nil where it holds no place
+	settle  func(error) // nil if the call holds no slot of the circuit
 }
 
-// admit lets a call through, or says why not. Whoever was let through must
-// call done once.
+// admit lets a call through, or returns why not. A caller that was let through
+// must call done exactly once.
 //
-// hurried says that the caller has less time than the endpoint was promised.
-// While the breaker is half open such a call does not take the place of a
-// probe, which it might have to give back without having found anything out,
-// over and over, with nobody else let through: it goes beside them, and counts
-// where it did find something out. Of those there are as many at a time as
-// there are probes.
+// hurried says that the caller has less time than the endpoint's own timeout.
+// In the half-open state, a hurried call does not take a probe slot: it might
+// have to return it without a result, again and again, while nobody else is let
+// through. It runs beside the probes and counts only if it has a result. As
+// many of these calls as probes may be in flight.
 func (b *breaker) admit(hurried bool) (_ pass, refusal string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,7 +210,7 @@ func (b *breaker) admit(hurried bool) (_ pass, refusal string) {
 		return pass{breaker: b, turn: b.turn}, ""
 	}
 	settle, err := b.circuit.Allow()
-	if err != nil { // it is not open
+	if err != nil { // circuit is half-open and all probe slots are taken
 		return pass{}, probesUnderWay
 	}
 	return pass{breaker: b, turn: b.turn, settle: settle}, ""
@@ -216,7 +218,7 @@ func (b *breaker) admit(hurried bool) (_ pass, refusal string) {
 
 const probesUnderWay = "was not asked: its circuit breaker is half open, and the calls that probe it are under way"
 
-// done takes down what came of the call.
+// done reports the result of the call.
 func (p pass) done(r report) {
 	b := p.breaker
 	b.mu.Lock()
@@ -226,7 +228,7 @@ func (p pass) done(r report) {
 		b.beside--
 	}
 	if p.turn != b.turn {
-		return // and the circuit, which may be open, is left alone
+		return // circuit may be open by now and must not be touched
 	}
 	if settle == nil {
 		if errors.Is(r.err, errUncounted) {
@@ -234,7 +236,7 @@ func (p pass) done(r report) {
 		}
 		var err error
 		if settle, err = b.circuit.Allow(); err != nil {
-			return // the probes under way decide
+			return // all probe slots are taken, and the probes decide
 		}
 	}
 	b.pause = r.pause
@@ -242,28 +244,29 @@ func (p pass) done(r report) {
 	b.pause = 0
 }
 
-// open says that nothing is let through for now.
+// open reports whether the breaker lets no call through now.
 func (b *breaker) open() bool { return !b.until.IsZero() && !time.Now().After(b.until) }
 
-// refusal says until when nothing is let through.
+// refusal is the reason for a refused call, with the time of the next try.
 func (b *breaker) refusal() string {
 	why := ""
 	if b.throttled {
 		why = "it asked to be left alone, and "
 	}
 	seconds := max(1, int64(math.Ceil(time.Until(b.until).Seconds())))
-	// Whole seconds, rounded up: they must not promise a retry too early.
+	// Whole seconds, rounded up, so that the reason never promises a retry too
+	// early.
 	retry := b.until.Add(time.Second - 1).Truncate(time.Second)
 	return fmt.Sprintf("was not asked: %sits circuit breaker is open until %s (for another %d s)",
 		why, retry.UTC().Format(time.RFC3339), seconds)
 }
 
-// justOpened says, once for each opening, that the breaker has opened.
+// justOpened reports, once per opening, that the breaker has opened.
 func (b *breaker) justOpened() bool { return b.opened.Load() && b.opened.CompareAndSwap(true, false) }
 
-// status is the present state. An open breaker becomes half open when it is
-// next asked after its time, and this asks it: no dashboard shows a breaker as
-// open that would let the next call through.
+// status is the current state. circuit turns half-open only when it is
+// consulted after the open time, so status consults it: a dashboard never shows
+// a breaker as open that would let the next call through.
 func (b *breaker) status() *BreakerStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -271,7 +274,7 @@ func (b *breaker) status() *BreakerStatus {
 		return &BreakerStatus{State: BreakerOpen, RetryAt: b.until, Throttled: b.throttled}
 	}
 	s := &BreakerStatus{State: breakerState(b.circuit.State())}
-	if s.State != BreakerClosed { // of half open, one failure would open it
+	if s.State != BreakerClosed { // a half-open breaker opens at the first failure, so its counts say nothing
 		return s
 	}
 	counts := b.circuit.Counts()

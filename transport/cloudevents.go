@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// eventType begins the type of every event, which ends in what an envelope
-	// calls it.
+	// eventType is the prefix of every ce-type; the name of the event follows.
 	eventType = "io.github.hookgate."
-	// maxSubject bounds the name of a tool that is sent in a header.
+	// maxSubject is the longest tool name, in bytes, that is sent as ce-subject.
 	maxSubject = 256
 )
 
-// cloudEvent is what makes a question an event of CloudEvents 1.0 in the binary
-// mode of its HTTP binding. The envelope is the event's data as it is.
+// cloudEvent returns the headers that make a request a CloudEvents 1.0 event in
+// HTTP binary mode. The envelope, unchanged, is the event's data.
 func cloudEvent(source, id string, r *chain.Request, now time.Time) []field {
 	event := []field{
 		{"Ce-Specversion", "1.0"},
@@ -36,8 +35,8 @@ func cloudEvent(source, id string, r *chain.Request, now time.Time) []field {
 	return event
 }
 
-// isAttribute reports whether a text can be the value of an attribute: neither
-// empty nor long, and without characters that none may have.
+// isAttribute reports whether s can be the value of an attribute: not empty,
+// not longer than maxSubject, and without characters that CloudEvents forbids.
 func isAttribute(s string) bool {
 	return s != "" && len(s) <= maxSubject && utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool {
 		noncharacter := 0xfdd0 <= c && c <= 0xfdef || c&0xfffe == 0xfffe
@@ -45,7 +44,7 @@ func isAttribute(s string) bool {
 	})
 }
 
-// attribute is the value of an attribute as a header carries it.
+// attribute percent-encodes the value of an attribute for a header.
 func attribute(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -58,7 +57,7 @@ func attribute(s string) string {
 	return b.String()
 }
 
-// checkEventSource refuses what cannot be the source of events.
+// checkEventSource refuses a source that is not a URI reference.
 func checkEventSource(source string) error {
 	if source == "" {
 		return nil

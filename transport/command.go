@@ -11,29 +11,29 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// CommandOptions configure a program on this machine.
+// CommandOptions configures the binding of a local program.
 type CommandOptions struct {
-	// Argv is the program and its arguments. No shell reads it. A program with
-	// a directory part is relative to Dir; a bare name is looked up in the
-	// PATH of Env.
+	// Argv is the program and its arguments. It is executed without a shell. A
+	// program path with a directory part is relative to Dir; a bare name is looked
+	// up in the PATH of Env.
 	Argv []string
-	// Dir is the working directory. A relative one is taken from where this
-	// process stands when the binding is made.
+	// Dir is the working directory. A relative path is resolved against the
+	// gateway's working directory when the binding is created.
 	Dir string
-	// Env is the whole environment as NAME=VALUE: nothing is added to it. Of
-	// two entries of one name the last counts.
+	// Env is the whole environment as NAME=VALUE; nothing is added. If a name
+	// occurs twice, the last value counts.
 	Env []string
-	// Secrets are parts of Env that nobody else may read: where the program fails
-	// and has repeated one, what it said is not shown. One of less than eight
-	// bytes is in any text by chance, and is not looked for.
+	// Secrets are values in Env that must not be disclosed: if the program fails
+	// and its output repeats one, the output is not shown. Secrets shorter than
+	// eight bytes are not searched for, since they match by chance.
 	Secrets []string
-	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
+	// MaxResponseBytes limits the size of an answer. Zero means 1 MiB.
 	MaxResponseBytes int64
-	// MaxInFlight bounds the calls under way. Zero means 64.
+	// MaxInFlight limits the calls in flight. Zero means 64.
 	MaxInFlight int
 }
 
-// limits are the two bounds with their defaults.
+// limits returns the two limits, with their defaults applied.
 func (o CommandOptions) limits(defaultInFlight int) (response int64, inFlight int, err error) {
 	response, inFlight = o.MaxResponseBytes, o.MaxInFlight
 	if response == 0 {
@@ -51,18 +51,19 @@ func (o CommandOptions) limits(defaultInFlight int) (response int64, inFlight in
 	return response, inFlight, err
 }
 
-// Command is the [chain.Binding] of a program that is run once for each call:
-// one envelope on its stdin, one decision object on its stdout.
+// Command is the [chain.Binding] of a program that is started for each call. It
+// reads one envelope from stdin and writes one decision object to stdout.
 type Command struct {
 	program     *program
 	maxResponse int64
 	calls       limit
 	gate        gate
-	exchanges   sync.WaitGroup // which can outlast their calls
+	exchanges   sync.WaitGroup // may outlive their calls
 }
 
-// NewCommand returns the binding of a program, or every reason why the options
-// cannot be one. Whether the program is there is seen by each call.
+// NewCommand returns the binding of a program, or an error that lists every
+// problem with the options. It does not check that the program exists; each
+// call does.
 func NewCommand(o CommandOptions) (*Command, error) {
 	response, inFlight, err := o.limits(64)
 	program, wrong := newProgram(o, 2*inFlight)
@@ -72,16 +73,16 @@ func NewCommand(o CommandOptions) (*Command, error) {
 	return &Command{program: program, maxResponse: response, calls: limit{max: int64(inFlight)}}, nil
 }
 
-// Findable says why the program could not be started if it were asked now, and
-// nil where nothing speaks against it. It starts nothing.
+// Findable returns why the program could not be started now, or nil if no
+// reason is known. It starts nothing.
 func (c *Command) Findable() error { return c.program.findable() }
 
-// Status is the binding's present state.
+// Status is the binding's current state.
 func (c *Command) Status() Status { return Status{InFlight: c.calls.inFlight()} }
 
-// Close lets the calls in flight end and returns when nothing of their
-// processes is left. It gives up on what hangs inside the kernel 5 s after the
-// last call; should that ever come back, it is still cleared up.
+// Close waits for the calls in flight to end and for their processes to be
+// cleaned up. It waits at most 5 s after the last call for a process that hangs
+// in the kernel; the clean-up continues in the background.
 func (c *Command) Close() {
 	c.gate.close()
 	cleared(&c.exchanges)
@@ -89,8 +90,9 @@ func (c *Command) Close() {
 
 // Ask runs the program and reads its answer.
 //
-// The exchange has a goroutine of its own: starting a program can hang inside
-// the kernel, and neither that nor clearing up may hold the call.
+// The exchange runs in its own goroutine: starting a program or cleaning up
+// after it can hang in the kernel, and must not delay the call past its
+// deadline.
 func (c *Command) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	if !c.calls.enter() {
 		return c.calls.full()
@@ -101,7 +103,7 @@ func (c *Command) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	}
 	defer c.gate.leave()
 	bounded, cancel := context.WithDeadline(ctx, call.Deadline)
-	defer cancel() // not by the exchange: an answer and an ended context would race
+	defer cancel() // the exchange must not cancel: its answer would race with the end of the context
 	x := execution{command: c, call: call, done: make(chan said, 1)}
 	c.exchanges.Go(func() { x.done <- x.run(bounded) })
 	select {
@@ -127,7 +129,7 @@ func addDetail(detail, more string) string {
 	return detail + "; " + more
 }
 
-// said is what came of an exchange.
+// said is the result of an exchange.
 type said struct {
 	text    []byte // all of stdout
 	stderr  string // for the operator
@@ -140,11 +142,11 @@ func failed(a chain.Answer) said { return said{failure: a.Failure} }
 type execution struct {
 	command *Command
 	call    chain.Call
-	process atomic.Pointer[process] // nil until it runs
+	process atomic.Pointer[process] // nil until it is started
 	done    chan said
 }
 
-// late is the failure of an exchange whose time is over.
+// late is the failure of an exchange that missed the deadline.
 func (x *execution) late() chain.Answer {
 	p := x.process.Load()
 	if p == nil {
@@ -157,9 +159,9 @@ func (x *execution) late() chain.Answer {
 	return x.call.Expired(addDetail(why, p.stderr.detail()))
 }
 
-// run holds the order of the contract: the exit of the program is looked at
-// first, then the size of its answer, then the answer. The clock comes before
-// all of them, since a program killed by it may have said anything.
+// run checks in the order of the contract: first how the program exited, then
+// the size of the answer, then the answer. The deadline comes before all of
+// them, since a program that it killed may have written anything.
 func (x *execution) run(bounded context.Context) said {
 	c := x.command
 	if bounded.Err() != nil {
@@ -178,12 +180,12 @@ func (x *execution) run(bounded context.Context) said {
 	defer context.AfterFunc(bounded, p.interrupt)()
 	go func() {
 		defer close(written)
-		// A program need not read its stdin, so an error here says nothing.
+		// A program need not read its stdin, so a write error means nothing.
 		_, _ = p.in.Write(x.call.Request.JSON())
 		closeAll(p.in)
 	}()
 
-	// Only the end of stdout proves that there is no second object.
+	// Only EOF on stdout proves that there is no second object.
 	text, err := readStdout(p.out, c.maxResponse)
 	switch {
 	case bounded.Err() != nil:
@@ -199,7 +201,7 @@ func (x *execution) run(bounded context.Context) said {
 		return failed(x.late())
 	}
 	p.end()
-	<-p.gone // in an instant, since it has exited
+	<-p.gone // immediate, since the process has exited
 	p.settle(x.call.Deadline)
 	if bounded.Err() != nil {
 		return failed(x.late())
@@ -217,7 +219,8 @@ func oversize(limit int64, detail string) chain.Answer {
 	return chain.Fail(chain.Oversize, fmt.Sprintf("answered with more than %d bytes", limit), detail)
 }
 
-// readStdout reads everything, or fails as soon as there is more than limit.
+// readStdout reads until EOF. It returns errOversize as soon as there are more
+// than limit bytes.
 func readStdout(r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {

@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// parallelDials bounds the connections being opened to one endpoint, so
-	// that a burst does not overrun the queue of those it has yet to accept.
+	// parallelDials limits the concurrent dials to one endpoint, so that a burst
+	// does not overflow its accept backlog.
 	parallelDials = 64
-	// dialPatience ends a dial that nobody may be waiting for any longer.
+	// dialPatience ends a dial for which nobody may be waiting any more.
 	dialPatience = 10 * time.Second
-	// idlePatience is shorter than the 5 s after which the servers that close
-	// idle connections soonest do so, since a request that meets the closing
-	// of its connection may have to fail.
+	// idlePatience is shorter than 5 s, the shortest idle timeout common among
+	// servers: a request that meets the closing of its connection may have to
+	// fail.
 	idlePatience = 4 * time.Second
 )
 
-// lifespan is how long a connection may be used, somewhat less than it may be
-// at most: those that were opened together do not all end together.
+// lifespan is the maximum age of a new connection: most less a random part of
+// up to a tenth, so that connections opened together do not all expire
+// together.
 func lifespan(most time.Duration) time.Duration {
-	return most - rand.N(most/10+1) //nolint:gosec // G404: nobody gains by guessing it
+	return most - rand.N(most/10+1) //nolint:gosec // jitter, not a secret
 }
 
 // dialer opens the connections to one endpoint.
@@ -37,7 +38,7 @@ func newDialer(permit Permit) *dialer {
 	return &dialer{connect: DialPermitted(permit), slots: make(chan struct{}, parallelDials)}
 }
 
-// dial opens one connection; its error is a *dialError.
+// dial opens one connection. Its error is a *dialError.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
@@ -54,31 +55,31 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return c, nil
 }
 
-// dialError is why there is no connection.
+// dialError marks an error as the failure to get a connection.
 type dialError struct{ err error }
 
 func (e *dialError) Error() string { return e.err.Error() }
 
 func (e *dialError) Unwrap() error { return e.err }
 
-// watchedConn is a connection on which nothing counts as an answer that came
-// before its question.
+// watchedConn is a connection that rejects bytes received before the request
+// they would answer.
 //
-// net/http hands a connection to the next request before it has looked for
-// bytes behind the answer to the last one. An endpoint that answered twice
-// would so have its second answer taken for that of another question. settle
-// and Read close this gap. What still arrives after the question has begun to
-// be written cannot be told from an answer to it.
+// net/http reuses a connection before it has checked for bytes after the
+// previous response. If an endpoint answered twice, its second response would
+// be taken for the response to the next request. settle and Read close this
+// gap. Bytes that arrive after the request has begun to be written cannot be
+// told from its response.
 type watchedConn struct {
 	net.Conn
 
 	mu       sync.Mutex
 	changed  sync.Cond
-	reading  bool  // and so nothing received is left in a buffer above
-	silent   bool  // until the question is written
-	closed   bool  // by us
-	ended    bool  // by the peer, as far as a Read has seen
-	received int64 // since the exchange began
+	reading  bool  // a Read is pending, so no received byte is left in net/http's buffer
+	silent   bool  // from settle to the next Write, when every received byte is unsolicited
+	closed   bool  // by the gateway
+	ended    bool  // by the peer, as reported by a Read
+	received int64 // bytes since the exchange began
 }
 
 func watch(c net.Conn) *watchedConn {
@@ -89,7 +90,8 @@ func watch(c net.Conn) *watchedConn {
 
 var errUnasked = errors.New("the endpoint said something that was not asked for")
 
-// Read reads from the connection.
+// Read implements [net.Conn]. It fails if the endpoint sent something
+// unsolicited.
 func (w *watchedConn) Read(p []byte) (int, error) {
 	w.mu.Lock()
 	w.reading = true
@@ -109,7 +111,7 @@ func (w *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection.
+// Write implements [net.Conn].
 func (w *watchedConn) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	w.silent = false
@@ -117,7 +119,7 @@ func (w *watchedConn) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// Close closes the connection.
+// Close implements [net.Conn].
 func (w *watchedConn) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -126,15 +128,16 @@ func (w *watchedConn) Close() error {
 	return w.Conn.Close()
 }
 
-// begin begins an exchange on a connection that has carried none so far.
+// begin starts an exchange on a new connection.
 func (w *watchedConn) begin() {
 	w.mu.Lock()
 	w.received = 0
 	w.mu.Unlock()
 }
 
-// settle begins another exchange on the connection. It returns once the last
-// one has left nothing behind, or has been found to have, which closes it.
+// settle starts another exchange on a reused connection. It blocks until
+// net/http is reading again, which shows that nothing is left of the previous
+// response, or until the connection is closed.
 func (w *watchedConn) settle() {
 	w.mu.Lock()
 	for !w.reading && !w.closed {
@@ -144,15 +147,15 @@ func (w *watchedConn) settle() {
 	w.mu.Unlock()
 }
 
-// progress is how many bytes the exchange has received, and whether the peer
-// has ended the connection while more of them were waited for.
+// progress returns how many bytes the exchange has received, and whether a Read
+// has reported the end of the connection.
 func (w *watchedConn) progress() (received int64, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.received, w.ended
 }
 
-// watched finds the connection under layers of TLS, nil where there is none.
+// watched finds the watchedConn under layers of TLS, or returns nil.
 func watched(c net.Conn) *watchedConn {
 	for {
 		switch layer := c.(type) {

@@ -7,20 +7,20 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// clearWithin is how long Close waits, once the last call has ended, for what
-// calls leave to the background. Only what hangs inside the kernel takes longer:
-// a program that is being started from a file system which does not answer.
+// clearWithin is how long Close waits, after the last call has ended, for what
+// the calls left in the background. Only a hang in the kernel takes longer,
+// such as starting a program from a file system that does not respond.
 const clearWithin = 5 * time.Second
 
-// gate knows the calls that are under way and lets no more in once it was
-// closed (T7). Its zero value is open.
+// gate tracks the calls in flight, and admits no more after close (T7). Its
+// zero value is open.
 type gate struct {
 	mu     sync.Mutex
 	closed bool
 	inside sync.WaitGroup
 }
 
-// enter says whether the gate is open. Who entered must leave.
+// enter reports whether the gate is open. If it is, the caller must call leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -32,8 +32,8 @@ func (g *gate) enter() bool {
 
 func (g *gate) leave() { g.inside.Done() }
 
-// close closes the gate and returns once everybody has left, which every call
-// does by its deadline (T2).
+// close closes the gate and waits for every call that entered; each leaves by
+// its deadline (T2).
 func (g *gate) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -41,7 +41,7 @@ func (g *gate) close() {
 	g.inside.Wait()
 }
 
-// cleared waits for what goes on in the background, though not for ever.
+// cleared waits for background, but at most for clearWithin.
 func cleared(background *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {
@@ -51,8 +51,8 @@ func cleared(background *sync.WaitGroup) {
 	closedWithin(done, clearWithin)
 }
 
-// shut is the failure of a call that came after close. That a chain asks a
-// binding which it has given up is a fault of the gateway.
+// shut is the failure of a call after Close. It is a fault of the gateway if a
+// chain asks a binding that it has given up.
 func shut() chain.Answer {
 	return chain.Fail(chain.Internal, "was not asked: the gateway has already let go of it", "asked after Close")
 }

@@ -17,32 +17,32 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// httpSender is the sender over net/http. It uses the RoundTripper itself:
-// what an http.Client would add (redirects, cookies, timers) is not wanted.
+// httpSender is the sender over net/http. It uses the RoundTripper directly,
+// because it wants none of what http.Client adds (redirects, cookies, timers).
 type httpSender struct {
-	base  *http.Request // of every question: the URL, no context, no body
+	base  *http.Request // what all requests share: the URL and fixed headers, no context, no body
 	proxy func(*http.Request) (*url.URL, error)
-	tls   *tls.Config // nil where the URL is not https
+	tls   *tls.Config // nil unless the URL is https
 	dial  *dialer
 	idle  int           // connections to keep
-	limit int64         // bytes of an answer
-	age   time.Duration // of a connection, at most
+	limit int64         // of a response body, in bytes
+	age   time.Duration // maximum age of a connection
 	seal  seal
 	seen  WebhookObserver
 
-	// pool is replaced where its connections can no longer be trusted, or have
-	// grown old.
+	// pool is replaced when its connections are no longer trusted or have become
+	// too old.
 	pool atomic.Pointer[connPool]
 }
 
-// connPool is a RoundTripper with the connections that it keeps. net/http knows no
-// age of a connection: a pool has one.
+// connPool is an http.Transport that may be used until a given time. net/http
+// does not limit the age of a connection, so the pool is replaced as a whole.
 type connPool struct {
 	*http.Transport
-	until time.Time // no later question uses it
+	until time.Time // no later request uses it
 }
 
-// newHTTPSender takes checked options.
+// newHTTPSender expects validated options.
 func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *tls.Config) *httpSender {
 	s := &httpSender{
 		base: everyQuestion(u, headers), seal: seal{o.Signer, o.Authorizer},
@@ -53,7 +53,7 @@ func newHTTPSender(o WebhookOptions, u *url.URL, headers http.Header, security *
 	return s
 }
 
-// newPool returns a pool without connections, whose age begins now.
+// newPool returns an empty pool, whose age starts now.
 func (s *httpSender) newPool() *connPool {
 	return &connPool{until: time.Now().Add(lifespan(s.age)), Transport: &http.Transport{
 		Proxy:                  s.proxy,
@@ -69,17 +69,18 @@ func (s *httpSender) newPool() *connPool {
 		ReadBufferSize:         2 << 10, // answers are short
 		WriteBufferSize:        4 << 10,
 		HTTP2: &http.HTTP2Config{
-			// The defaults let an endpoint send 4 MiB for each call, read or not.
+			// By default, an endpoint may send 4 MiB for each call, read or not.
 			MaxReceiveBufferPerConnection: 1 << 20,
 			MaxReceiveBufferPerStream:     64 << 10,
-			// A peer that vanished is noticed even if no call waits out its time.
+			// Pings detect a peer that vanished even if no call waits long enough to
+			// time out.
 			SendPingTimeout: 5 * time.Second,
 			PingTimeout:     5 * time.Second,
 		},
 	}}
 }
 
-// current is the pool that the next question uses.
+// current is the pool for the next request.
 func (s *httpSender) current() *connPool {
 	p := s.pool.Load()
 	if !p.until.After(time.Now()) {
@@ -89,7 +90,7 @@ func (s *httpSender) current() *connPool {
 	return p
 }
 
-// dialWatched opens a connection that knows what it carried.
+// dialWatched opens a watchedConn.
 func (s *httpSender) dialWatched(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := s.dial.dial(ctx, network, address)
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *httpSender) dialWatched(ctx context.Context, network, address string) (
 	return watch(c), nil
 }
 
-// proxyAnswered refuses a tunnel that the proxy did not open.
+// proxyAnswered fails the dial if the proxy refused to open a tunnel.
 func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
 	if r.StatusCode != http.StatusOK {
 		return &dialError{err: fmt.Errorf("the proxy answered %s", r.Status)}
@@ -110,9 +111,8 @@ func (s *httpSender) dropIdle() { s.pool.Load().CloseIdleConnections() }
 
 func (s *httpSender) renew() { s.retire(s.pool.Load()) }
 
-// send puts the question, and puts it a second time at most, where it met a
-// connection that was kept open from an earlier one and died before it brought
-// the first byte of an answer.
+// send sends the request. It sends it a second time, at most, if a kept-alive
+// connection turned out to be dead before the first byte of a response.
 func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline)
 	defer cancel()
@@ -122,7 +122,7 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 	}
 	r, x, err := s.exchange(ctx, cancel, sealed, q)
 	if err != nil && ctx.Err() == nil && x.diedUnheard(err) {
-		// Where one connection was stale the others that idle may be too.
+		// If one idle connection was stale, the others may be too.
 		s.dropIdle()
 		s.seen.Repeated()
 		if sealed, failed = s.seal.request(ctx, s.base, q); failed != nil {
@@ -137,52 +137,53 @@ func (s *httpSender) send(ctx context.Context, q question) (reply, *sendFailure)
 		return reply{}, s.explain(x, err)
 	}
 	if x.http2 && q.late == chain.Timeout && !time.Now().Before(q.deadline) {
-		// HTTP/2 would put the next question to the same silent connection. A
-		// caller with less time than the endpoint was promised has not found
-		// it silent, and must not cost everybody a handshake.
+		// HTTP/2 would send the next request over the same silent connection, so the
+		// pool is replaced. If the deadline was shorter than the endpoint's own
+		// timeout, the connection is not known to be silent, and a new handshake for
+		// everybody would not be justified.
 		s.retire(x.via)
 	}
 	return reply{}, outOfTime(x.without(), err)
 }
 
-// explain says what an error of an exchange means.
+// explain turns the error of an exchange into a failure.
 func (s *httpSender) explain(x *exchange, err error) *sendFailure {
 	failed := x.explain(err)
 	if failed.cause == chain.TLS && x.had {
-		s.seen.HandshakeFailed(HandshakeRefused) // which shows only once ours is over
+		s.seen.HandshakeFailed(HandshakeRefused) // a refusal can arrive after the handshake has ended on this side
 	}
 	return failed
 }
 
-// retire replaces a pool, if that has not happened yet, and leaves its
-// connections to the exchanges that still use them.
+// retire replaces the pool old, unless that has already happened. Exchanges in
+// flight keep their connections.
 func (s *httpSender) retire(old *connPool) {
 	if s.pool.CompareAndSwap(old, s.newPool()) {
 		old.CloseIdleConnections()
 	}
 }
 
-// exchange is what is known of a question on its way.
+// exchange is the state of one request attempt.
 type exchange struct {
 	via    *connPool
 	seen   WebhookObserver
 	secure bool
-	limit  int64 // bytes of an answer
+	limit  int64 // of a response body, in bytes
 	trace  httptrace.ClientTrace
 	body   bytes.Reader
 
-	// Of the connection that carries it, once there is one.
+	// About the connection that carries the request, once there is one.
 	had    bool
-	conn   *watchedConn // nil where it cannot be found
+	conn   *watchedConn // nil if it was not found
 	reused bool
 	http2  bool
 
-	heard    atomic.Bool // a byte of an answer, over TLS; set by the goroutine that reads
-	answered bool        // the head was read
+	heard    atomic.Bool // a response byte was received, tracked over TLS only; set by the reading goroutine
+	answered bool        // the response headers were read
 }
 
-// errStale is what the RoundTripper gets in place of the body when it wants to
-// send a request once more: whether that happens is for send to say.
+// errStale is returned when the RoundTripper asks for the body in order to
+// retry the request: only send decides about a retry.
 var errStale = errors.New("the connection was closed, or refused the request, before the first byte of an answer")
 
 func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, sealed *http.Request, q question) (reply, *exchange, error) {
@@ -196,8 +197,8 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, se
 	x.body.Reset(q.body)
 
 	req := sealed.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
-	// Exactly this type of body is known to net/http to be in memory, and is
-	// sent together with the head.
+	// net/http knows that a body of exactly this type is in memory, and sends it
+	// together with the headers.
 	req.Body = io.NopCloser(&x.body)
 	req.GetBody = func() (io.ReadCloser, error) { return nil, errStale }
 
@@ -205,13 +206,13 @@ func (s *httpSender) exchange(ctx context.Context, cancel context.CancelFunc, se
 	if err != nil {
 		return reply{}, x, err
 	}
-	defer response.Body.Close() //nolint:errcheck // what was read is judged; the connection is not ours
+	defer response.Body.Close() //nolint:errcheck // the body was read as far as needed, and the connection belongs to net/http
 	x.answered = true
 	r, _, err := readReply(response, s.limit, func() { time.AfterFunc(excerptPatience, cancel) })
 	return r, x, err
 }
 
-// gotConn is told which connection will carry the question, before it does.
+// gotConn is called with the connection, before the request is sent on it.
 func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	x.had, x.reused, x.conn = true, info.Reused, watched(info.Conn)
 	x.seen.Connected(info.Reused)
@@ -227,20 +228,20 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// shookHands is told how a handshake ended, by whoever dials.
+// shookHands is called by the dialing goroutine when a handshake has ended.
 func (x *exchange) shookHands(_ tls.ConnectionState, err error) {
-	if err != nil && !errors.Is(err, context.Canceled) { // nobody wanted it any longer
+	if err != nil && !errors.Is(err, context.Canceled) { // cancelled: nobody needed the connection any more
 		x.seen.HandshakeFailed(handshakeFailure(err))
 	}
 }
 
-// diedUnheard says that an idle connection was dead already: the question met
-// it before the first byte of an answer.
+// diedUnheard reports whether a reused connection was already dead: it was lost
+// before the first byte of a response.
 func (x *exchange) diedUnheard(err error) bool {
 	return x.reused && !x.heard.Load() && (errors.Is(err, errStale) || x.http2 && connectionLost(err))
 }
 
-// without is what had not come yet.
+// without is the part of the exchange that was still missing.
 func (x *exchange) without() string {
 	switch {
 	case !x.had:
@@ -251,7 +252,7 @@ func (x *exchange) without() string {
 	return anEnd
 }
 
-// explain says what an error of the exchange means.
+// explain turns the error of the exchange into a failure.
 func (x *exchange) explain(err error) *sendFailure {
 	_, dialing := errors.AsType[*dialError](err)
 	var received int64
@@ -268,7 +269,7 @@ func (x *exchange) explain(err error) *sendFailure {
 		return &sendFailure{cause: chain.TLS, text: "could not be reached: the TLS handshake failed", err: err}
 	case ended, connectionLost(err), errors.Is(err, errStale):
 		return brokenOff(err)
-	case x.http2: // whose errors have no types
+	case x.http2: // its errors have no types
 		return &sendFailure{cause: chain.Reset, text: "broke off before a whole answer", err: err}
 	case !x.answered && received >= maxHeaderBytes:
 		return headTooLong(err)
@@ -276,15 +277,15 @@ func (x *exchange) explain(err error) *sendFailure {
 	return notHTTP(err)
 }
 
-// connectionLost says that the connection ended, not that what it carried
-// could not be read.
+// connectionLost reports whether err means that the connection ended, and not
+// that its content could not be read.
 func connectionLost(err error) bool {
 	_, broken := errors.AsType[*net.OpError](err)
 	return broken || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
-// tlsFailed finds a TLS alert. One that refuses our certificate comes only
-// once the handshake is over for us.
+// tlsFailed reports whether err is a TLS alert. An alert that refuses the
+// client certificate can arrive after the handshake has ended on this side.
 func tlsFailed(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && (op.Op == "remote error" || op.Op == "local error")

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// idleConns are the connections that no call uses. There are never more of
-// them than calls have been under way at one time, since a call opens one only
-// where none idles. The zero value is ready to use.
+// idleConns are the connections that no call uses. They are never more than the
+// largest number of concurrent calls so far, since a call opens a connection
+// only if none is idle. The zero value is ready to use.
 type idleConns struct {
 	mu     sync.Mutex
-	conns  []*plainConn // the longest idle first
-	reaper *time.Timer  // set while any may idle
-	renews int64        // how often they were renewed
+	conns  []*plainConn // longest idle first
+	reaper *time.Timer  // set while a connection may be idle
+	renews int64        // incremented by renew
 }
 
-// epoch is that of the connections that are opened now.
+// epoch returns the epoch for connections that are opened now.
 func (i *idleConns) epoch() int64 {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.renews
 }
 
-// renew closes them all, and those that are in use once they are not.
+// renew closes all idle connections. Those in use are closed when they are
+// returned.
 func (i *idleConns) renew() {
 	i.mu.Lock()
 	i.renews++
@@ -31,15 +32,15 @@ func (i *idleConns) renew() {
 	i.drop()
 }
 
-// take returns the connection that idles for the shortest time and still
-// stands, nil where there is none.
+// take returns the most recently used connection that is still usable, or nil
+// if there is none.
 func (i *idleConns) take() *plainConn {
 	for {
 		c := i.last()
 		if c == nil || time.Since(c.idleSince) < idlePatience && c.until.After(time.Now()) && quiet(c.Conn) {
 			return c
 		}
-		_ = c.Close() // it is too old, or the endpoint closed it or said something that was not asked for
+		_ = c.Close() // too old, closed by the endpoint, or with unsolicited bytes
 	}
 }
 
@@ -55,14 +56,14 @@ func (i *idleConns) last() *plainConn {
 	return c
 }
 
-// keep lets a connection idle, unless it is too old or was opened before the
-// latest renewal.
+// keep makes a connection idle, or closes it if it is too old or was opened
+// before the latest renew.
 func (i *idleConns) keep(c *plainConn) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	c.idleSince = time.Now()
 	if c.epoch != i.renews || !c.until.After(c.idleSince) {
-		_ = c.Close() // nobody uses it
+		_ = c.Close() // unused
 		return
 	}
 	i.conns = append(i.conns, c)
@@ -71,13 +72,13 @@ func (i *idleConns) keep(c *plainConn) {
 	}
 }
 
-// reap closes the connections that nobody took in time.
+// reap closes the connections that were idle for idlePatience.
 func (i *idleConns) reap() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	young := 0
 	for young < len(i.conns) && time.Since(i.conns[young].idleSince) >= idlePatience {
-		_ = i.conns[young].Close() // nobody uses it
+		_ = i.conns[young].Close() // unused
 		young++
 	}
 	i.conns = slices.Delete(i.conns, 0, young)
@@ -88,12 +89,12 @@ func (i *idleConns) reap() {
 	i.reaper.Reset(idlePatience - time.Since(i.conns[0].idleSince))
 }
 
-// drop closes them all.
+// drop closes all idle connections.
 func (i *idleConns) drop() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, c := range i.conns {
-		_ = c.Close() // nobody uses it
+		_ = c.Close() // unused
 	}
 	i.conns = nil
 }

@@ -11,44 +11,44 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Interceptor is a participant that is Go code in this process. It must be
-// safe for concurrent use.
+// Interceptor is a participant implemented as Go code in this process. It must
+// be safe for concurrent use.
 //
-// Its zero Outcome is no decision and denies as a failure, as do an error, a
-// panic and a call that outlasts its deadline.
+// The zero Outcome is not a decision: it denies as a failure. So do an error, a
+// panic and a call that exceeds its deadline.
 type Interceptor interface {
-	// Name is what reasons call it.
+	// Name identifies the interceptor in reasons.
 	Name() string
-	// Intercept is asked before the tool runs. What the request's methods
-	// return is shared and must not be changed. It should return once ctx
-	// ends: nobody waits for it any longer.
+	// Intercept is called before the tool runs. The byte slices that req's methods
+	// return are shared and must not be modified. It should return when ctx is
+	// done: nobody waits for it any longer.
 	Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error)
 }
 
-// Reviewer is what an [Interceptor] implements that wants to be asked about
-// results too. Without it every result stands.
+// Reviewer is implemented by an [Interceptor] that also wants to be asked about
+// results. Without it, every result is allowed.
 //
-// Whatever wraps an Interceptor must forward Review: a wrapper that does not
-// have the method hides the one inside.
+// A wrapper around an Interceptor must forward Review, or it hides that of the
+// wrapped one.
 type Reviewer interface {
-	// Review is asked after the tool ran, under the rules of Intercept.
+	// Review is called after the tool ran. The rules of Intercept apply.
 	Review(ctx context.Context, req *chain.Request) (chain.Outcome, error)
 }
 
-// InProcessOptions configure the binding of an [Interceptor].
+// InProcessOptions configures the binding of an [Interceptor].
 type InProcessOptions struct {
 	Interceptor Interceptor
-	// InlineUpTo asks the interceptor on the caller's goroutine where the
-	// envelope has no more than that many bytes, which saves a goroutine and a
-	// timer for each such call. It gives up what these are for: ctx is then the
-	// caller's own and carries no deadline, code that blocks holds the call past
-	// its deadline, and code that calls runtime.Goexit ends the caller. It is
-	// for code whose work is bounded by the length of the call, and the bound is
-	// what makes that little. Zero asks no call so.
+	// InlineUpTo is the largest envelope, in bytes, for which the interceptor runs
+	// on the caller's goroutine. That saves a goroutine and a timer per call, and
+	// gives up what they provide: ctx is the caller's and has no deadline, code
+	// that blocks delays the call past its deadline, and code that calls
+	// runtime.Goexit ends the caller. Use it for code whose running time is
+	// bounded by the length of the envelope; the limit keeps that time short. Zero
+	// means that no call runs inline.
 	InlineUpTo int
-	// MaxInFlight bounds the calls under way, those included that nobody
-	// waits for any longer. Zero means 16384: such a call costs a goroutine, and
-	// code that returns once its context ends does not pile them up.
+	// MaxInFlight limits the calls in flight, including those that nobody waits
+	// for any more. Zero means 16384: such a call costs one goroutine, and code
+	// that returns when its context is done does not accumulate them.
 	MaxInFlight int
 }
 
@@ -59,11 +59,11 @@ type InProcess struct {
 	calls             limit
 }
 
-// asking is one of the methods of an interceptor; a nil one lets stand.
+// asking is a method of an interceptor. A nil asking allows every call.
 type asking func(context.Context, *chain.Request) (chain.Outcome, error)
 
-// NewInProcess returns the binding of an interceptor. Whether that is a
-// [Reviewer] is settled here, once.
+// NewInProcess returns the binding of an interceptor. Whether it is a
+// [Reviewer] is decided here, once.
 func NewInProcess(o InProcessOptions) (*InProcess, error) {
 	if isNil(o.Interceptor) {
 		return nil, errors.New("interceptor: is nil")
@@ -84,8 +84,8 @@ func NewInProcess(o InProcessOptions) (*InProcess, error) {
 	return b, nil
 }
 
-// isNil sees a nil pointer inside the interface too, which would first be
-// noticed when a call panics.
+// isNil also detects a nil pointer in the interface, which would otherwise show
+// only as a panic during a call.
 func isNil(i Interceptor) bool {
 	if i == nil {
 		return true
@@ -94,10 +94,10 @@ func isNil(i Interceptor) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Status is the binding's present state.
+// Status is the binding's current state.
 func (b *InProcess) Status() Status { return Status{InFlight: b.calls.inFlight()} }
 
-// Ask puts the call to the interceptor.
+// Ask calls the interceptor.
 func (b *InProcess) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	ask := b.intercept
 	if call.Request.Event() == chain.PostToolUse {
@@ -116,14 +116,15 @@ func (b *InProcess) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	return b.apart(ctx, ask, call)
 }
 
-// apart asks on a goroutine of its own, so that code which ignores its context
-// cannot hold the call. That goroutine keeps its place until the code returns.
+// apart runs the method in its own goroutine, so that code that ignores its
+// context cannot delay the call. The goroutine occupies its slot until the code
+// returns.
 func (b *InProcess) apart(ctx context.Context, ask asking, call chain.Call) chain.Answer {
 	bounded, cancel := context.WithDeadline(ctx, call.Deadline)
 	defer cancel()
 	answer := make(chan chain.Answer, 1)
 	go func() {
-		// What is answered unless the code comes back: it ended its goroutine.
+		// The answer if the code does not return because it ended its goroutine.
 		a := chain.Fail(chain.Panic, "ended without an answer", "it called runtime.Goexit")
 		defer func() {
 			if r := recover(); r != nil {
@@ -137,7 +138,7 @@ func (b *InProcess) apart(ctx context.Context, ask asking, call chain.Call) chai
 	select {
 	case a := <-answer:
 		if a.Failure != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
-			return call.Expired("its code stopped: " + a.Failure.Text) // as it was told to
+			return call.Expired("its code stopped: " + a.Failure.Text) // its context told it to
 		}
 		return a
 	case <-bounded.Done():
@@ -145,7 +146,7 @@ func (b *InProcess) apart(ctx context.Context, ask asking, call chain.Call) chai
 	}
 }
 
-// answer turns what the method returns into an answer.
+// answer converts the method's result to an answer.
 func (ask asking) answer(ctx context.Context, req *chain.Request) chain.Answer {
 	o, err := ask(ctx, req)
 	if err != nil {
@@ -155,7 +156,7 @@ func (ask asking) answer(ctx context.Context, req *chain.Request) chain.Answer {
 		}
 		return chain.Fail(chain.Error, text, "")
 	}
-	// A rewrite that does not fit the event is left for the chain to refuse.
+	// The chain refuses a rewrite that does not fit the event.
 	switch event := req.Event(); {
 	case o.Decision == chain.Modify && event == chain.PreToolUse:
 		if o.Input, err = owned(o.Input); err != nil {
@@ -173,9 +174,10 @@ func (ask asking) answer(ctx context.Context, req *chain.Request) chain.Answer {
 	return chain.Answer{Outcome: o}
 }
 
-// owned copies a rewrite before it is checked: what was checked must be what
-// runs, also where the code uses its buffer again. Blanks around the value are
-// left out, since the chain tells an object by its first byte.
+// owned copies a rewrite and then validates the copy, so that what was
+// validated is what runs, even if the code reuses its buffer. It removes white
+// space around the value, since the chain recognizes an object by its first
+// byte.
 func owned(value []byte) ([]byte, error) {
 	value = bytes.Clone(bytes.Trim(value, " \t\r\n"))
 	return value, chain.CheckValue(value)

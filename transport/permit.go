@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Permit says why a connection to an address that was found by the name host may
-// not be made, nil where it may. The host may be an address itself.
+// Permit returns an error if connecting to addr, to which host resolved, is
+// forbidden, and nil if it is permitted. host may itself be an address.
 type Permit func(host string, addr netip.Addr) error
 
-// DialPermitted returns how connections are made to addresses that are permitted
-// alone. Each is asked about once it is known, right before it is connected to:
-// what a name leads to can change from one look to the next. The nil Permit
-// permits all.
+// DialPermitted returns a dial function that connects only to permitted
+// addresses. permit is called with each resolved address directly before the
+// connect, so a name that resolves differently the next time cannot bypass it.
+// A nil permit permits every address.
 func DialPermitted(permit Permit) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if permit == nil {
 		return (&net.Dialer{}).DialContext
@@ -38,7 +38,7 @@ func DialPermitted(permit Permit) func(ctx context.Context, network, address str
 	}
 }
 
-// notPermitted is why a connection was not even tried.
+// notPermitted marks an error as a connection that permit refused.
 type notPermitted struct{ err error }
 
 func (e *notPermitted) Error() string { return e.err.Error() }

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// writtenAside is the size from which a question is written by a goroutine of
-// its own, since the endpoint may answer before it has read all of it. What is
-// shorter fits into the buffers of a connection that carries nothing else.
+// writtenAside is the body size from which a separate goroutine writes the
+// request, since the endpoint may respond before it has read all of it. A
+// shorter request fits into the socket buffers of an otherwise idle connection.
 const writtenAside = 32 << 10
 
-// writtenAtOnce is the size up to which a question is copied behind its head: to
-// write one piece costs less than to gather two.
+// writtenAtOnce is the body size up to which the body is copied behind the
+// headers: one write is cheaper than a vectored write of two buffers.
 const writtenAtOnce = 4 << 10
 
-// plainConn is a connection that carries one exchange after another. Whoever
-// has taken it uses it alone.
+// plainConn is a connection that carries one exchange at a time. Whoever took
+// it has exclusive use of it.
 type plainConn struct {
 	net.Conn
 	input  meter
 	buffer *bufio.Reader // reads through input
-	// answered says that the head of the present response was read.
+	// answered says that the headers of the current response were read.
 	answered  bool
 	idleSince time.Time
-	// epoch is that of the idle connections in which it was opened, and until
-	// is when it is too old for another question.
+	// epoch is the epoch of idleConns at the time of the dial. After until, the
+	// connection is too old for another request.
 	epoch int64
 	until time.Time
 }
@@ -41,12 +41,12 @@ func newPlainConn(c net.Conn, epoch int64, until time.Time) *plainConn {
 	return p
 }
 
-// meter is what the endpoint sends within one exchange, and bounds it.
+// meter reads from the endpoint within one exchange and limits how much.
 type meter struct {
 	conn  net.Conn
 	left  int64
-	heard bool  // a byte came
-	ended error // why no more comes
+	heard bool  // at least one byte was received
+	ended error // why reading ended
 }
 
 var errHeadTooLong = errors.New("the head of the response is longer than it may be")
@@ -64,8 +64,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange puts a question and reads the reply, and says whether more can
-// follow on the connection.
+// exchange sends a request and reads the reply. more reports whether the
+// connection can carry another exchange.
 func (c *plainConn) exchange(ctx context.Context, head []byte, q question, limit int64) (r reply, more bool, err error) {
 	c.answered = false
 	c.input = meter{conn: c.Conn, left: maxHeaderBytes}
@@ -75,10 +75,10 @@ func (c *plainConn) exchange(ctx context.Context, head []byte, q question, limit
 	stop := context.AfterFunc(ctx, c.interrupt)
 	defer stop()
 
-	// An error of writing matters to those who come next alone: whether there is a
+	// A write error only rules out reuse of the connection. Whether there is a
 	// reply is for read to find out.
 	var unwritten error
-	var written chan error // where it is written aside
+	var written chan error // receives the result if another goroutine writes
 	if len(q.body) < writtenAside {
 		unwritten = c.write(head, q.body)
 	} else {
@@ -89,20 +89,20 @@ func (c *plainConn) exchange(ctx context.Context, head []byte, q question, limit
 	if written != nil {
 		select {
 		case unwritten = <-written:
-		default: // nobody has to read on
+		default: // a reply is there; the endpoint need not read the rest
 			c.interrupt()
 			unwritten = <-written
 		}
 	}
-	// After an interrupt that is under way nothing can follow either: it might
-	// come in the midst of the next exchange.
+	// If interrupt has already been started, the connection cannot be reused: its
+	// deadline could hit the next exchange.
 	return r, more && err == nil && unwritten == nil && stop(), err
 }
 
-// interrupt wakes whoever waits for the connection.
+// interrupt wakes all pending reads and writes.
 func (c *plainConn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) }
 
-// write writes the question.
+// write writes the request.
 func (c *plainConn) write(head, body []byte) error {
 	if len(body) <= writtenAtOnce {
 		_, err := c.Write(append(head, body...))
@@ -113,29 +113,30 @@ func (c *plainConn) write(head, body []byte) error {
 	return err
 }
 
-// read reads the response, and says whether another can follow it.
+// read reads the response. more reports whether another response can follow it.
 func (c *plainConn) read(ctx context.Context, deadline time.Time, limit int64) (r reply, more bool, err error) {
-	// Closing its body would read all of it, however long it is.
+	// Closing the response body would read all of it, however long it is.
 	response, err := c.head() //nolint:bodyclose // the connection is closed instead
 	if err != nil {
 		return reply{}, false, err
 	}
 	c.answered = true
-	c.input.left = math.MaxInt64 // the body has a bound of its own
+	c.input.left = math.MaxInt64 // readReply limits the body
 	r, whole, err := readReply(response, limit, func() {
 		if patience := time.Now().Add(excerptPatience); patience.Before(deadline) {
-			_ = c.SetReadDeadline(patience) // else that of the question holds
+			_ = c.SetReadDeadline(patience) // otherwise the deadline of the request applies
 			if ctx.Err() != nil {
-				c.interrupt() // what came before was undone
+				c.interrupt() // SetReadDeadline has undone an earlier interrupt
 			}
 		}
 	})
-	// Both sides keep the connection, and nothing came behind the response.
+	// Reuse needs both sides to keep the connection open, and nothing after the
+	// response.
 	more = whole && !response.Close && response.ProtoAtLeast(1, 1) && c.buffer.Buffered() == 0
 	return r, more, err
 }
 
-// head reads the head of the response. Interim ones only say that it comes.
+// head reads the response headers. It skips interim (1xx) responses.
 func (c *plainConn) head() (*http.Response, error) {
 	for {
 		response, err := http.ReadResponse(c.buffer, nil)
@@ -145,8 +146,8 @@ func (c *plainConn) head() (*http.Response, error) {
 	}
 }
 
-// diedUnheard says that the connection was dead already when the question met
-// it: it was lost before the first byte of an answer.
+// diedUnheard reports whether the connection was already dead when the request
+// was sent: it was lost before the first byte of a response.
 func (c *plainConn) diedUnheard() bool {
 	return !c.input.heard && c.input.ended != nil && !errors.Is(c.input.ended, os.ErrDeadlineExceeded)
 }

@@ -15,30 +15,30 @@ import (
 )
 
 // plainSender is the sender for plain HTTP without a proxy: HTTP/1.1 on the
-// goroutine of the caller. Headers are written and responses read by net/http's
-// own rules; what is left out is what makes its transport dear here, two
-// goroutines for each connection and the hand-overs between them. It also
-// knows exactly when a connection is idle, so that whatever arrives then is
-// seen before the next question, and a question is put a second time only where
-// the first certainly met a dead connection.
+// caller's goroutine. It writes headers and reads responses with net/http's
+// functions, and leaves out what makes http.Transport expensive here: two
+// goroutines per connection and the hand-overs between them. It also knows
+// exactly when a connection is idle. So it sees unsolicited bytes before the
+// next request, and repeats a request only if the first attempt certainly met a
+// dead connection.
 type plainSender struct {
 	// head is the request up to the headers that differ from call to call.
 	head    []byte
-	every   *http.Request // the same as a request, to be sealed
+	every   *http.Request // the same as a request, as input of seal
 	seal    seal
 	address string
 	dial    *dialer
-	limit   int64 // bytes of an answer
+	limit   int64 // of a response body, in bytes
 	idle    idleConns
-	age     time.Duration // of a connection, at most
+	age     time.Duration // maximum age of a connection
 	seen    WebhookObserver
 }
 
-// newPlainSender takes checked options.
+// newPlainSender expects validated options.
 func newPlainSender(o WebhookOptions, u *url.URL, headers http.Header) *plainSender {
 	var head strings.Builder
 	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\n", http.MethodPost, u.RequestURI(), hostHeader(u))
-	_ = headers.Write(&head) // a Builder takes everything
+	_ = headers.Write(&head) // a Builder never fails
 	port := u.Port()
 	if port == "" {
 		port = "80"
@@ -49,8 +49,8 @@ func newPlainSender(o WebhookOptions, u *url.URL, headers http.Header) *plainSen
 	}
 }
 
-// hostHeader is the host as a request names it: without the zone of an
-// address, which means something on this machine alone.
+// hostHeader is the Host of a request: without the zone of an address, which
+// has a meaning on this machine only.
 func hostHeader(u *url.URL) string {
 	address, rest, zoned := strings.Cut(u.Host, "%")
 	if !zoned {
@@ -59,8 +59,9 @@ func hostHeader(u *url.URL) string {
 	return address + "]" + rest[strings.LastIndexByte(rest, ']')+1:]
 }
 
-// send puts the question to a connection that idles, else to a fresh one. It
-// puts it a second time at most, where it met one that idled and was dead.
+// send sends the request over an idle connection, or else over a new one. It
+// sends it a second time, at most, if the idle connection turned out to be
+// dead.
 func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure) {
 	head, failed := s.sealed(ctx, q)
 	if failed != nil {
@@ -75,7 +76,7 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 		case ctx.Err() != nil || !c.diedUnheard():
 			return reply{}, s.explain(c, err)
 		}
-		// Where one connection was stale the others that idle may be too.
+		// If one idle connection was stale, the others may be too.
 		s.idle.drop()
 		s.seen.Repeated()
 		if head, failed = s.sealed(ctx, q); failed != nil {
@@ -102,7 +103,7 @@ func (s *plainSender) send(ctx context.Context, q question) (reply, *sendFailure
 func (s *plainSender) connect(ctx context.Context, deadline time.Time) (*plainConn, error) {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	epoch := s.idle.epoch() // before, since a renewal may come in between
+	epoch := s.idle.epoch() // read before the dial, since renew may be called during it
 	c, err := s.dial.dial(ctx, "tcp", s.address)
 	if err != nil {
 		return nil, err
@@ -110,16 +111,16 @@ func (s *plainSender) connect(ctx context.Context, deadline time.Time) (*plainCo
 	return newPlainConn(c, epoch, time.Now().Add(lifespan(s.age))), nil
 }
 
-// exchange puts the question to c, and lets c idle where another can follow.
-// Else, and where a panic gets in between, it is closed. head is nil where the
-// question is not sealed.
+// exchange sends the request over c, and makes c idle if it can be reused.
+// Otherwise, and after a panic, it closes c. head is nil if the request is not
+// sealed.
 func (s *plainSender) exchange(ctx context.Context, c *plainConn, head []byte, q question) (r reply, err error) {
 	more := false
 	defer func() {
 		if more {
 			s.idle.keep(c)
 		} else {
-			_ = c.Close() // what it brought is read, or lost already
+			_ = c.Close() // everything that matters is read, or lost already
 		}
 	}()
 	if head == nil {
@@ -129,9 +130,9 @@ func (s *plainSender) exchange(ctx context.Context, c *plainConn, head []byte, q
 	return r, err
 }
 
-// sealed is the head of the request for a question that is signed or carries a
-// credential, nil where it does neither. It is made before a connection is
-// taken, which would grow old while a credential is waited for.
+// sealed returns the headers of a request that is signed or carries a
+// credential, or nil if it does neither. They are made before a connection is
+// taken, since waiting for a credential would let the connection age.
 func (s *plainSender) sealed(ctx context.Context, q question) ([]byte, *sendFailure) {
 	if s.seal == (seal{}) {
 		return nil, nil
@@ -144,13 +145,13 @@ func (s *plainSender) sealed(ctx context.Context, q question) ([]byte, *sendFail
 	}
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.Host)
-	_ = r.Header.Write(&head) // a buffer takes everything
+	_ = r.Header.Write(&head) // a Buffer never fails
 	fmt.Fprintf(&head, "Content-Length: %d\r\n\r\n", r.ContentLength)
 	return head.Bytes(), nil
 }
 
-// headOf is the head of the request that puts q, with room behind it for a body
-// that is written with it.
+// headOf returns the headers of the request for q, with capacity for a body
+// that is written with them.
 func (s *plainSender) headOf(q question) []byte {
 	room := 256
 	if len(q.body) <= writtenAtOnce {
@@ -174,8 +175,9 @@ func appendHeader(head []byte, name, value string) []byte {
 	return append(append(head, value...), "\r\n"...)
 }
 
-// explain says what an error of an exchange means. Why nothing more came is
-// asked first: of half a line the parser has its own opinion.
+// explain turns the error of an exchange into a failure. The reason why reading
+// ended comes first, because the parser's error on a partial line is
+// misleading.
 func (s *plainSender) explain(c *plainConn, err error) *sendFailure {
 	ended := c.input.ended
 	switch {

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	// busyPause is how long a program that is being written is waited for
-	// before it is tried once more.
+	// busyPause is the delay before the one retry of a start that failed because
+	// another process was writing the program's file (ETXTBSY).
 	busyPause = 20 * time.Millisecond
-	// settleWithin is how long the last words on stderr are waited for after
-	// the process has exited. Only something that left its group can still
-	// hold stderr then.
+	// settleWithin is how long to wait, after the process has exited, for its last
+	// output on stderr. Only a process that left the group can still hold stderr
+	// open then.
 	settleWithin = 50 * time.Millisecond
-	// reapWithin is how long a killed process is waited for. Only one that
-	// hangs inside the kernel takes longer than an instant.
+	// reapWithin is how long to wait for a killed process. Only one that hangs in
+	// the kernel takes noticeable time.
 	reapWithin = 5 * time.Second
 )
 
-// program is what CommandOptions say to run, checked once.
+// program is a validated CommandOptions.
 type program struct {
 	argv []string
 	dir  string
 	env  []string
-	// hidden is what env has in it that nobody else may read.
+	// hidden are the secrets in env.
 	hidden *secrets
-	// alive bounds the processes that are not reaped yet. Killed ones that
-	// hang inside the kernel would otherwise pile up without end.
+	// alive limits the processes that are not reaped yet. Killed processes that
+	// hang in the kernel would otherwise accumulate without limit.
 	alive limit
-	// isInit says that this process is process 1, whom the kernel gives every
-	// orphan.
+	// isInit says that the gateway is process 1, to which the kernel reparents
+	// every orphan.
 	isInit bool
 }
 
@@ -60,7 +60,7 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 	env, err := environment(o.Env)
 	errs = append(errs, err)
 	errs = append(errs, sealDescriptors())
-	// Settled now, so that no later change of directory moves it.
+	// Resolved now, so that a later change of the working directory has no effect.
 	dir, err := filepath.Abs(o.Dir)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 	}, nil
 }
 
-// environment holds each name once, with the last of its values: of two, some
-// programs would read the first and some the last. It is never nil, which the
-// standard library would take for the gateway's own.
+// environment keeps each name once, with its last value: given two, some
+// programs would read the first and some the last. The result is never nil,
+// since for nil the standard library passes the gateway's own environment.
 func environment(entries []string) ([]string, error) {
 	env := make([]string, 0, len(entries))
 	at := make(map[string]int, len(entries))
@@ -98,9 +98,10 @@ func environment(entries []string) ([]string, error) {
 	return env, errors.Join(errs...)
 }
 
-// sealDescriptors keeps from every program what the gateway was itself started
-// with. The standard library sees to all that it opens, but what a careless
-// parent left open would be handed on.
+// sealDescriptors keeps programs from inheriting file descriptors that the
+// gateway was started with. The standard library sets close-on-exec on
+// everything that it opens, but not on what a careless parent process left
+// open.
 func sealDescriptors() error {
 	entries, err := os.ReadDir(descriptors)
 	if err != nil {
@@ -116,8 +117,8 @@ func sealDescriptors() error {
 
 func hasNUL(s string) bool { return strings.ContainsRune(s, 0) }
 
-// start runs the program. It can take as long as the file system wants; ctx
-// only ends the wait for a file that is busy.
+// start starts the program. It can take as long as the file system does; ctx
+// only ends the wait for a busy file.
 func (p *program) start(ctx context.Context) (*process, error) {
 	running, err := p.startOnce()
 	if !errors.Is(err, syscall.ETXTBSY) {
@@ -147,8 +148,8 @@ func (p *program) startOnce() (*process, error) {
 	defer pipes.closeTheirs()
 	leader, err := os.StartProcess(path, p.argv, &os.ProcAttr{
 		Dir: p.dir, Env: p.env, Files: pipes.theirs[:],
-		// A group of its own is what can be killed with everything that the
-		// program starts, and no terminal's.
+		// The program gets its own process group, which can be killed with everything
+		// that the program starts, and which no terminal signals.
 		Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
@@ -175,20 +176,20 @@ func (p *program) startOnce() (*process, error) {
 	return running, nil
 }
 
-// reapStrays reaps what left the groups of programs and has died since. It is
-// called whenever a program ends and a worker has answered, rather than at the
-// moment of each death: what waits for it then is what the last calls left,
-// which does not grow.
+// reapStrays reaps dead processes that left their program's group. It runs
+// whenever a program has ended or a worker has answered, not at each death: the
+// zombies that remain in between are those of the most recent calls, so they do
+// not accumulate.
 func (p *program) reapStrays() {
 	if p.isInit {
 		reapStrays()
 	}
 }
 
-// find returns the path to execute. One with a directory part is left as it
-// is: the kernel looks it up once the child stands in its directory. A bare
-// name is looked up in the PATH that the program is given, not in the
-// gateway's, and never in a relative directory.
+// find returns the path to execute. A path with a directory part is returned
+// unchanged: the kernel resolves it after the child has changed to its
+// directory. A bare name is looked up in the PATH of the program's environment,
+// not the gateway's, and never in a relative directory.
 func (p *program) find() (string, error) {
 	name := p.argv[0]
 	if strings.ContainsRune(name, '/') {
@@ -210,7 +211,7 @@ func (p *program) find() (string, error) {
 	return "", found
 }
 
-// findable is [Command.Findable].
+// findable implements [Command.Findable].
 func (p *program) findable() error {
 	name, err := p.find()
 	if err == nil && strings.ContainsRune(p.argv[0], '/') {
@@ -230,18 +231,18 @@ func (p *program) findable() error {
 	return p.scriptable(name)
 }
 
-// scriptable says of a script why its interpreter would not be found. What its
-// first line names is all that the system looks at, the end of a line of Windows
-// included.
+// scriptable returns why a script's interpreter would not be found. It looks at
+// exactly what the kernel reads, the first line, in which a Windows line end
+// becomes part of the interpreter's name.
 func (p *program) scriptable(path string) error {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil // a pipe is not opened: it would wait for its other end
+		return nil // opening a pipe would block until its other end is opened
 	}
 	f, err := os.Open(path) //nolint:gosec // the operator's own program
 	if err != nil {
-		return nil // one may be allowed to run what one may not read
+		return nil // a program that can be run need not be readable
 	}
-	defer f.Close() //nolint:errcheck // it was only read from
+	defer f.Close() //nolint:errcheck // only read from
 	start := make([]byte, 256)
 	n, _ := io.ReadFull(f, start)
 	line, script := strings.CutPrefix(string(start[:n]), "#!")
@@ -273,13 +274,13 @@ func (p *program) path() string {
 	return ""
 }
 
-// notStarted is the failure of a program that start could not run.
+// notStarted is the failure of a program that start could not start.
 func (p *program) notStarted(err error) chain.Answer {
 	return chain.Fail(chain.Spawn, "could not be started: "+p.why(err), fmt.Sprintf("%v, in directory %s", err, p.dir))
 }
 
-// why says a start's error with the names that stand in the configuration. The
-// system's "no such file" does not say which of three files it means.
+// why words an error of start in terms of the configuration. The system's "no
+// such file or directory" does not say which of three files it means.
 func (p *program) why(err error) string {
 	name := p.argv[0]
 	var errno syscall.Errno
@@ -298,7 +299,7 @@ func (p *program) why(err error) string {
 	return err.Error()
 }
 
-// absolute is where a program with a directory part is.
+// absolute is the absolute path of a program that has a directory part.
 func (p *program) absolute() string {
 	if filepath.IsAbs(p.argv[0]) {
 		return p.argv[0]
@@ -311,8 +312,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// pipes are the two ends each of stdin, stdout and stderr. All are closed in
-// other programs that this process starts.
+// pipes are both ends of stdin, stdout and stderr. All are close-on-exec, so
+// that no other program inherits them.
 type pipes struct{ ours, theirs [3]*os.File }
 
 func openPipes() (*pipes, error) {
@@ -335,20 +336,21 @@ func openPipes() (*pipes, error) {
 func (p *pipes) closeOurs()   { closeAll(p.ours[:]...) }
 func (p *pipes) closeTheirs() { closeAll(p.theirs[:]...) }
 
-// closeAll closes files whose content nobody wants any more, which is why the
-// errors say nothing. A missing one is left out.
+// closeAll closes files whose contents are no longer needed, so it ignores the
+// errors. Nil files are skipped.
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close()
 	}
 }
 
-// process is a running program that leads a process group of its own.
+// process is a running program that leads its own process group.
 //
-// A group is killed by the number of its leader. That number belongs to it
-// only until the leader is reaped; afterwards it may become that of a stranger.
-// So the order is fixed: the leader exits, or end kills the group, and only
-// after end has sent its signal does reap take the leader away.
+// A group is killed by the pid of its leader. The kernel keeps that pid
+// reserved only until the leader is reaped; later it may belong to an unrelated
+// process. The order is therefore fixed: the leader exits or end kills the
+// group, and reap waits for end to have sent its signal before it reaps the
+// leader.
 type process struct {
 	leader       *os.Process
 	in, out, err *os.File
@@ -361,41 +363,42 @@ type process struct {
 	gone    chan struct{} // closed once the leader is reaped
 	cleared chan struct{} // closed once nothing is left to reap
 	ending  sync.Once
-	state   *os.ProcessState // once gone; nil if it could not be learned
+	state   *os.ProcessState // set once gone is closed; nil if unknown
 }
 
-// end kills what there is of the group. It is the same whether the leader
-// still runs, has stopped itself or has exited. One that has joined another
-// group is met by itself: nobody else would ever end it.
+// end kills the process group, whether the leader is running, stopped or has
+// exited. A leader that joined another group is killed separately, since
+// nothing else would ever end it.
 func (p *process) end() {
 	p.ending.Do(func() {
-		_ = syscall.Kill(-p.leader.Pid, syscall.SIGKILL) // its error is that there is nobody left
-		_ = p.leader.Kill()                              // its error is that it has exited
+		_ = syscall.Kill(-p.leader.Pid, syscall.SIGKILL) // fails only if nobody is left
+		_ = p.leader.Kill()                              // fails only if it has exited
 		close(p.ended)
 	})
 }
 
-// interrupt ends the process and whoever waits for its words. A daemon outside
-// of its group may hold the pipe still.
+// interrupt kills the group and unblocks readers and writers of its pipes,
+// which a daemon outside the group may still hold open.
 func (p *process) interrupt() {
 	p.end()
-	_ = p.in.SetWriteDeadline(longAgo()) // a pipe has deadlines
+	_ = p.in.SetWriteDeadline(longAgo()) // pipes support deadlines
 	_ = p.out.SetReadDeadline(longAgo())
 }
 
-// longAgo as a deadline ends whatever waits. The zero time would mean none.
+// longAgo, as a deadline, ends pending I/O. The zero time would mean no
+// deadline.
 func longAgo() time.Time { return time.Unix(1, 0) }
 
-// abandon clears up after a leader that has exited. What it wrote can be read
-// still; who waits for more of it learns in a moment that there is none, even
-// if a daemon holds the pipe.
+// abandon cleans up after a leader that has exited. Its output can still be
+// read; a reader that waits for more is unblocked after settleWithin, even if a
+// daemon holds the pipe open.
 func (p *process) abandon() {
 	p.end()
-	_ = p.in.SetWriteDeadline(longAgo()) // a pipe has deadlines
+	_ = p.in.SetWriteDeadline(longAgo()) // pipes support deadlines
 	_ = p.out.SetReadDeadline(time.Now().Add(settleWithin))
 }
 
-// reap follows the leader to its end.
+// reap waits for the leader to exit, for end, and then reaps the leader.
 func (p *process) reap() {
 	p.awaitExit()
 	close(p.exited)
@@ -408,13 +411,13 @@ func (p *process) reap() {
 // wait reaps the leader, unless that is done.
 func (p *process) wait() {
 	if p.state == nil {
-		p.state, _ = p.leader.Wait() // without a state the process counts as lost
+		p.state, _ = p.leader.Wait() // without a state, the way it ended is unknown
 	}
 }
 
-// adopt reaps the rest of the killed group where it has become ours: in a
-// container the gateway may be process 1, whom the kernel gives every orphan.
-// Anywhere else there is no such child, and it returns at once.
+// adopt reaps the rest of the killed group if it was reparented to the gateway,
+// as in a container where the gateway is process 1. Otherwise there is no such
+// child, and it returns at once.
 func (p *process) adopt() {
 	for {
 		_, err := syscall.Wait4(-p.leader.Pid, nil, 0, nil)
@@ -424,18 +427,19 @@ func (p *process) adopt() {
 	}
 }
 
-// settle waits a moment for the last words on stderr, which must be there
-// since the group is dead, and stops listening.
+// settle waits for the last output on stderr until deadline, at most for
+// settleWithin, and stops reading. Output of the group is in the pipe already,
+// since the group is dead.
 func (p *process) settle(deadline time.Time) {
 	if soon := time.Now().Add(settleWithin); soon.Before(deadline) {
 		deadline = soon
 	}
-	_ = p.err.SetReadDeadline(deadline) // a pipe has deadlines
+	_ = p.err.SetReadDeadline(deadline) // pipes support deadlines
 	<-p.drained
 }
 
-// fate is how the process ended: NoCause where it exited with status 0. It is
-// known once the process is gone.
+// fate is how the process ended: NoCause if it exited with status 0. It is
+// valid once gone is closed.
 func (p *process) fate() (chain.Cause, string) {
 	if p.state == nil {
 		return chain.Internal, "ended, but how could not be learned"
@@ -449,8 +453,8 @@ func (p *process) fate() (chain.Cause, string) {
 	return chain.NoCause, "exited with status 0"
 }
 
-// close ends the process and gives everything back. It waits until
-// nothing of it is left, though not for ever.
+// close kills the process and releases everything. It waits until the group is
+// reaped, but at most for reapWithin.
 func (p *process) close() {
 	p.end()
 	closeAll(p.in, p.out, p.err)
@@ -467,7 +471,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// closedWithin waits for a channel to be closed, and says whether it was.
+// closedWithin waits up to d for c to be closed, and reports whether it was.
 func closedWithin(c <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-c:

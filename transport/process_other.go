@@ -2,14 +2,15 @@
 
 package transport
 
-// descriptors is where the system lists those of this process.
+// descriptors is the directory in which the system lists this process's
+// descriptors.
 const descriptors = "/dev/fd"
 
-// awaitExit returns once the process has exited. These systems have no call in
-// the standard library that waits without reaping, so the signal that clears
-// up the group afterwards goes to a number that might have been given to
-// another group in the meantime. Numbers are handed out in turn, which makes
-// that a matter of starting some ten thousand processes within microseconds.
+// awaitExit waits until the process has exited, and reaps it: on these systems
+// the standard library cannot wait without reaping. The signal that then kills
+// the rest of the group goes to a pid that might have been reused. Pids are
+// assigned in sequence, so that would take some ten thousand new processes
+// within microseconds.
 func (p *process) awaitExit() { p.wait() }
 
 // reapStrays does nothing: on these systems no gateway is process 1.

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// quiet reports whether an idle connection stands and has brought nothing. It
-// does not wait, and a connection that is not quiet is of no more use.
+// quiet reports whether an idle connection is open and has received nothing. It
+// does not block. A connection that is not quiet must not be used again.
 func quiet(c net.Conn) bool {
 	socket, ok := c.(syscall.Conn)
 	if !ok {
-		_ = c.SetReadDeadline(time.Unix(1, 0)) // what fails here fails Read
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // if this fails, so does Read
 		n, err := io.ReadFull(c, make([]byte, 1))
 		return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 	}
@@ -25,7 +25,8 @@ func quiet(c net.Conn) bool {
 		return false
 	}
 	nothing := false
-	// Not Read, which fails where the deadline of the last exchange has passed.
+	// Not Read, which would fail because the deadline of the last exchange has
+	// passed.
 	_ = raw.Control(func(fd uintptr) {
 		var one [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

@@ -2,20 +2,21 @@ package transport
 
 import "net/url"
 
-// reach is how an endpoint is reached and what it is shown: all that can be
-// replaced under a breaker. A call has one from its beginning to its end.
+// reach is how an endpoint is reached: everything that a change of secrets
+// replaces while the breaker stays. A call uses one reach from beginning to
+// end.
 type reach struct {
 	sender sender
-	// refused is called where the endpoint does not take the credential.
+	// refused is called when the endpoint rejects the credential.
 	refused func()
-	// authorizer is nil where questions carry no credential. hidden is what the
-	// operator's headers have in them.
+	// authorizer is nil if requests carry no credential. hidden are the secrets in
+	// the operator's headers.
 	authorizer Authorizer
 	hidden     *secrets
 	answers    AnswerChecker
 }
 
-// newReach takes checked options.
+// newReach expects validated options.
 func newReach(o WebhookOptions, u *url.URL) (*reach, error) {
 	headers, err := operatorHeaders(o.Headers)
 	if err != nil {
@@ -38,15 +39,15 @@ func newReach(o WebhookOptions, u *url.URL) (*reach, error) {
 	return r, nil
 }
 
-// Authorizer is that of the calls that begin now, for those who replace other
-// secrets: it may have a token that is worth keeping. It may be nil.
+// Authorizer is the Authorizer that calls currently use, or nil. It is for code
+// that replaces secrets and may want to keep its token.
 func (w *Webhook) Authorizer() Authorizer { return w.reach.Load().authorizer }
 
 // Renewed prepares the webhook for other secrets: the Headers, TLS, Signer,
-// Authorizer and Answers of o. The rest of o does not count. The error says why
-// they cannot be used; else apply puts them in force, for the calls that begin
-// after it. Those under way end as they began. Breaker, limit and what is known
-// of the endpoint stay as they are.
+// Authorizer and Answers of o. It ignores the rest of o. It returns an error if
+// they cannot be used; otherwise apply puts them into effect for calls that
+// begin later. Calls in flight end with the old ones. The breaker, the limit
+// and what is known of the endpoint are kept.
 func (w *Webhook) Renewed(o WebhookOptions) (apply func(), err error) {
 	renewed := w.options
 	renewed.Headers, renewed.TLS, renewed.Signer, renewed.Authorizer, renewed.Answers = o.Headers, o.TLS, o.Signer, o.Authorizer, o.Answers
@@ -59,7 +60,7 @@ func (w *Webhook) Renewed(o WebhookOptions) (apply func(), err error) {
 		return nil, err
 	}
 	return func() {
-		// A connection was opened with the old certificate and the old roots.
+		// Old connections were opened with the old certificate and the old roots.
 		w.reach.Swap(r).sender.renew()
 	}, nil
 }

@@ -11,32 +11,35 @@ import (
 )
 
 const (
-	// maxHeaderBytes bounds the head of a response, interim ones included.
+	// maxHeaderBytes limits the headers of a response, including interim
+	// responses.
 	maxHeaderBytes = 64 << 10
-	// maxExcerpt is how much is read of a body that only explains a failure,
-	// and excerptPatience how long that may keep the failure waiting.
+	// maxExcerpt is how much to read of a body that only explains a failure, and
+	// excerptPatience is how long reading it may delay the failure.
 	maxExcerpt      = 4 << 10
 	excerptPatience = 100 * time.Millisecond
-	// maxGrant bounds the memory given for a body on its length's word alone.
+	// maxGrant limits the memory allocated on the word of a Content-Length alone.
 	maxGrant = 32 << 10
 )
 
-// reply is a response whose head was read, and as much of its body as matters.
+// reply is a response, with as much of its body as matters.
 type reply struct {
 	status int
 	// encoding, location and retryAfter are the headers of these names.
 	encoding, location, retryAfter string
-	// functionError is the header of Lambda's Invoke API that says so.
+	// functionError is the header with which AWS Lambda's Invoke API reports a
+	// failed function.
 	functionError string
-	// body is whole where the status is 200, else its beginning.
+	// body is complete if the status is 200, and otherwise truncated to
+	// maxExcerpt.
 	body []byte
 }
 
 var errTooLong = errors.New("the body is longer than it may be")
 
-// readReply reads as much of a response as matters, and says whether that was
-// all of it. hurry is called before the body of a response is read that is no
-// answer: it sees to it that reading ends after excerptPatience.
+// readReply reads as much of a response as matters. whole reports whether that
+// was all of it. hurry is called before reading the body of a response that is
+// not an answer: it must make reading end after excerptPatience.
 func readReply(response *http.Response, limit int64, hurry func()) (r reply, whole bool, err error) {
 	r = reply{
 		status:   response.StatusCode,
@@ -52,7 +55,7 @@ func readReply(response *http.Response, limit int64, hurry func()) (r reply, who
 	case r.status != http.StatusOK:
 		hurry()
 		r.body, err = readUpTo(response.Body, response.ContentLength, maxExcerpt)
-		return r, err == nil, nil // whatever came explains the status
+		return r, err == nil, nil // however much of it arrived
 	case response.ContentLength > limit:
 		return r, false, fmt.Errorf("%w: its length is %d", errTooLong, response.ContentLength)
 	}
@@ -60,12 +63,12 @@ func readReply(response *http.Response, limit int64, hurry func()) (r reply, who
 	return r, err == nil, err
 }
 
-// readUpTo reads a whole body of at most limit bytes. length is what the
-// endpoint says it is, or negative.
+// readUpTo reads a whole body of at most limit bytes. length is its
+// Content-Length, or negative if unknown.
 func readUpTo(body io.Reader, length, limit int64) ([]byte, error) {
 	grant := int64(512)
 	if length >= 0 {
-		grant = min(length, maxGrant) + 1 // one byte more, to find the end without growing
+		grant = min(length, maxGrant) + 1 // one more byte, to see EOF without growing
 	}
 	buf := make([]byte, 0, grant)
 	for {

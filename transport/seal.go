@@ -13,41 +13,42 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Signer signs questions, so that an endpoint can tell whose they are. It must
+// Signer signs requests, so that an endpoint can verify their sender. It must
 // be safe for concurrent use.
 type Signer interface {
-	// SetHeaders signs a question and sets the headers that say so. It must
-	// not change the values that are there.
+	// SetHeaders signs a request with this id, time and body, and sets the headers
+	// that carry the signature. It must not modify the existing values.
 	SetHeaders(h http.Header, id string, at time.Time, body []byte) error
 }
 
-// Authorizer gives questions what lets their endpoint take them: a token, a
-// signature. It must be safe for concurrent use.
+// Authorizer adds to requests what their endpoint requires to accept them: a
+// token or a signature. It must be safe for concurrent use.
 //
-// One with a method Forget() has it called where the endpoint answers with
-// status 401 or 403, which may say that what it gave is no longer taken.
+// If it has a method Forget(), that is called when the endpoint answers with
+// status 401 or 403, since the endpoint may no longer accept the cached
+// credential.
 type Authorizer interface {
-	// Authorize is called last, on a request with exactly the headers that
-	// will be sent, once for each time that it is. It may set headers of its
-	// own and Host, and changes nothing else; values that are there it may
-	// replace but not write into. It returns when ctx ends. Where it returns an
+	// Authorize is called last, once for each time that the request is sent, and
+	// sees exactly the headers that will be sent. It may add headers and set Host,
+	// and must change nothing else. It may replace the values of a header, but not
+	// modify the slice in place. It returns when ctx is done. If it returns an
 	// error, the request is not sent.
 	Authorize(ctx context.Context, r *http.Request, body []byte) error
 }
 
-// forgetter is an [Authorizer] that can be told that its credential was not
-// taken.
+// forgetter is an [Authorizer] that can be told that its credential was
+// rejected.
 type forgetter interface{ Forget() }
 
-// seal is what questions are given right before they are sent. The zero seal
-// is nothing.
+// seal is what is added to a request right before it is sent. The zero seal
+// adds nothing.
 type seal struct {
 	signer     Signer
 	authorizer Authorizer
 }
 
-// request is the request that puts q, signed and authorized, without its body.
-// Where there is none, nothing may be sent (T8).
+// request returns the HTTP request for q, signed and authorized, without its
+// body. If it fails, nothing may be sent (T8).
 func (s seal) request(ctx context.Context, every *http.Request, q question) (*http.Request, *sendFailure) {
 	r := every.WithContext(ctx)
 	r.Header = headerOf(every.Header, q)
@@ -80,8 +81,8 @@ func unsealed(why, without string, err error) *sendFailure {
 	}
 }
 
-// authorized refuses a credential that would change what else is sent, and
-// notes what it is. Its errors quote no value.
+// authorized returns an error if the Authorizer changed anything that it must
+// not, and adds what it set to given. The errors quote no value.
 func authorized(r *http.Request, before http.Header, given *secrets) error {
 	for name := range before {
 		if _, ok := r.Header[name]; !ok {
@@ -107,14 +108,14 @@ func authorized(r *http.Request, before http.Header, given *secrets) error {
 	return nil
 }
 
-// everyQuestion is the request without what differs from question to question.
-// The headers become its own.
+// everyQuestion returns what is common to all requests. It takes ownership of
+// headers.
 func everyQuestion(u *url.URL, headers http.Header) *http.Request {
 	return &http.Request{Method: http.MethodPost, URL: u, Host: hostHeader(u), Header: headers}
 }
 
-// headerOf is the header of every question with what belongs to one of them.
-// Like net/http, it takes the values by reference.
+// headerOf returns the common headers with those of q. The values are shared
+// with every, as net/http does too.
 func headerOf(every http.Header, q question) http.Header {
 	h := maps.Clone(every)
 	values := [3]string{q.id, q.left(), q.traceparent}

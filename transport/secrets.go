@@ -8,19 +8,20 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// minSecret is the length from which a value is looked for in what came back:
-// shorter ones are in any text by chance.
+// minSecret is the minimum length of a value to search for in a response.
+// Shorter values match by chance.
 const minSecret = 8
 
-// maxSecret is how much of the beginning of a value is looked for.
+// maxSecret is how many of the first bytes of a value to search for.
 const maxSecret = tailKept / 2
 
-// secrets are what questions carry, or programs are given, that nobody may read
-// afterwards: endpoints like to repeat what they refuse, and programs what they
-// could not use. A nil one is none, and stays so.
+// secrets are values that were sent in requests or given to programs, and must
+// not show up in logs: endpoints tend to repeat what they refuse, and programs
+// what they could not use. A nil *secrets is empty and stays empty.
 type secrets struct{ values []string }
 
-// secretsOf are the values of the operator's headers, nil where there are none.
+// secretsOf returns the values of the operator's headers, or nil if there are
+// none.
 func secretsOf(headers http.Header) *secrets {
 	s := &secrets{}
 	for _, values := range headers {
@@ -32,7 +33,7 @@ func secretsOf(headers http.Header) *secrets {
 	return s
 }
 
-// add adds values of a header, and what they are made of.
+// add adds the values of a header, and their parts.
 func (s *secrets) add(values []string) {
 	if s == nil {
 		return
@@ -53,7 +54,7 @@ func (s *secrets) add(values []string) {
 	}
 }
 
-// in reports whether a text has one of them in it.
+// in reports whether text contains one of the secrets.
 func (s *secrets) in(text string) bool {
 	if s == nil {
 		return false
@@ -66,7 +67,7 @@ func (s *secrets) in(text string) bool {
 	return false
 }
 
-// secretsAmong are the texts as secrets, nil where there are none.
+// secretsAmong returns texts as secrets, or nil if there are none.
 func secretsAmong(texts []string) *secrets {
 	s := &secrets{}
 	if s.add(texts); len(s.values) == 0 {
@@ -75,13 +76,13 @@ func secretsAmong(texts []string) *secrets {
 	return s
 }
 
-// unshown takes what a program said out of a failure's detail where it repeats
-// one of them.
+// unshown replaces the detail of a failure if the detail, or the program's
+// output that it may quote, contains a secret.
 func (s *secrets) unshown(f *chain.Failure, said []byte) {
 	if s != nil && f != nil && (s.in(string(said)) || s.in(f.Detail)) {
 		f.Detail = "what it wrote to stdout " + repeatsSecret
 	}
 }
 
-// repeatsSecret is what is said in place of a program's words.
+// repeatsSecret is shown instead of a program's output.
 const repeatsSecret = "repeats a secret of its env and is not shown"

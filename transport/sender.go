@@ -10,54 +10,55 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// sender carries questions to one endpoint and brings back what it said. It
-// knows connections and HTTP; what an answer means is not its business.
+// sender sends requests to one endpoint and returns its replies. It handles
+// connections and HTTP, and does not interpret answers.
 type sender interface {
-	// send puts one question. It returns at the question's deadline, or as
-	// soon as ctx ends; the failure is nil where a reply came.
+	// send sends one request. It returns at the request's deadline, or as soon as
+	// ctx is done. The failure is nil if there is a reply.
 	send(ctx context.Context, q question) (reply, *sendFailure)
-	// dropIdle closes the connections that nobody uses at the moment.
+	// dropIdle closes the idle connections.
 	dropIdle()
-	// renew has every later question go over a connection that is opened after
-	// this. Those under way keep theirs.
+	// renew makes every later request use a connection that is opened after this
+	// call. Requests in flight keep theirs.
 	renew()
 }
 
-// question is one request as every sender puts it.
+// question is one request to an endpoint, independent of the sender.
 type question struct {
 	body []byte
-	// id names the question. It is the same where it is put a second time.
+	// id identifies the request. A repeated request has the same id.
 	id string
-	// traceparent is empty where there is none.
+	// traceparent is empty if there is none.
 	traceparent string
-	// more are headers of this question alone, by their canonical names.
+	// more are additional headers, by their canonical names.
 	more     []field
 	deadline time.Time
-	// late is what a missed deadline is called: only a Timeout says something
-	// about the endpoint.
+	// late is the cause of missing the deadline. Only Timeout says something about
+	// the endpoint.
 	late chain.Cause
-	// given takes what the question is authorized with; nil where it is not.
+	// given collects the secrets of the authorization. It is nil if there is none.
 	given *secrets
 }
 
-// field is a header of a question.
+// field is a header of a request.
 type field struct{ name, value string }
 
-// left is how many milliseconds an answer may still take: one at least, since
-// an endpoint may read none as no limit.
+// left is the remaining time in milliseconds. It is at least 1, since an
+// endpoint might read 0 as no limit.
 func (q question) left() string {
 	return strconv.FormatInt(max(1, time.Until(q.deadline).Milliseconds()), 10)
 }
 
-// sendFailure is why nothing came back. Its text reads on after the
-// participant's name and carries nothing that the endpoint sent.
+// sendFailure is why there is no reply. Its text continues a sentence that
+// begins with the participant's name, and carries nothing that the endpoint
+// sent.
 type sendFailure struct {
 	cause chain.Cause
 	text  string
 	err   error // for the operator
 }
 
-// What a question can still be without when its time ends.
+// What a request may still lack when its time is up.
 const (
 	aSignature      = "a signature"
 	anAuthorization = "a credential"

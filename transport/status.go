@@ -2,50 +2,50 @@ package transport
 
 import "time"
 
-// Status is the state of one binding at one moment, for people and dashboards.
+// Status is a snapshot of one binding's state, for people and dashboards.
 type Status struct {
-	// InFlight is how many calls are under way.
+	// InFlight is the number of calls in flight.
 	InFlight int
-	// Breaker is nil where there is none.
+	// Breaker is nil if there is no breaker.
 	Breaker *BreakerStatus
-	// Workers is nil where there are none.
+	// Workers is nil if there are no workers.
 	Workers *WorkerStatus
 }
 
 // BreakerStatus is the state of a circuit breaker.
 type BreakerStatus struct {
 	State BreakerState
-	// ConsecutiveFailures counted in the present state.
+	// ConsecutiveFailures is their number in the current state.
 	ConsecutiveFailures int
-	// Window is what a closed breaker looks at that opens at a ratio of
-	// failures; nil where it does not.
+	// Window is set if the breaker is closed and opens at a failure ratio.
+	// Otherwise it is nil.
 	Window *BreakerWindow
-	// RetryAt is when an open breaker lets the next probe through; zero where
-	// it is not open.
+	// RetryAt is when an open breaker lets the next probe through. It is zero if
+	// the breaker is not open.
 	RetryAt time.Time
-	// Throttled says that it is open because the endpoint asked to be left
-	// alone.
+	// Throttled says that the breaker is open because the endpoint requested it
+	// with Retry-After.
 	Throttled bool
 }
 
-// BreakerWindow is what became of the calls within the window of a breaker.
+// BreakerWindow counts the calls, and those that failed, in a breaker's window.
 type BreakerWindow struct{ Calls, Failures int }
 
-// BreakerState is one of the states of a circuit breaker. The zero
-// BreakerState is none of them.
+// BreakerState is a state of a circuit breaker. The zero BreakerState is
+// invalid.
 type BreakerState uint8
 
-// The states.
+// The states of a circuit breaker.
 const (
 	// BreakerClosed lets every call through.
 	BreakerClosed BreakerState = iota + 1
-	// BreakerHalfOpen lets a configured number of probes through.
+	// BreakerHalfOpen lets the configured number of probes through.
 	BreakerHalfOpen
 	// BreakerOpen lets nothing through.
 	BreakerOpen
 )
 
-// String returns the state as it stands in metrics.
+// String returns the state's name in metrics.
 func (s BreakerState) String() string {
 	switch s {
 	case BreakerClosed:
@@ -60,8 +60,8 @@ func (s BreakerState) String() string {
 
 // WorkerStatus is the state of a pool of worker processes.
 type WorkerStatus struct {
-	// Processes is how many the pool wants, Alive how many run.
+	// Processes is the configured number, and Alive how many are running.
 	Processes, Alive int
-	// Restarts counts the processes that were started again.
+	// Restarts counts the restarted processes.
 	Restarts int64
 }

@@ -15,21 +15,21 @@ import (
 // tailKept is how many of the last bytes of a program's stderr are kept.
 const tailKept = 2 << 10
 
-// pipeHolds is as much as a pipe holds, unless its writer asked for more.
+// pipeHolds is the capacity of a pipe, unless the writer enlarged it.
 const pipeHolds = 64 << 10
 
 // tail keeps the end of a program's stderr for the text of a failure (T3).
 type tail struct {
-	hidden *secrets // what is not shown
+	hidden *secrets // secrets that must not be shown
 
 	mu      sync.Mutex
 	kept    []byte
-	cut     bool // something came before
-	repeats bool // what is hidden
+	cut     bool // earlier output was discarded
+	repeats bool // the output contained a secret
 }
 
-// drain reads until the end or until the file is closed. It goes on whatever
-// comes, so that a program that says much on stderr is never blocked by it.
+// drain reads until EOF or until the file is closed. It always reads on, so
+// that a program that writes a lot to stderr never blocks.
 func (t *tail) drain(f *os.File) {
 	buf := make([]byte, 2*tailKept)
 	for {
@@ -44,15 +44,15 @@ func (t *tail) drain(f *os.File) {
 	}
 }
 
-// takeRest takes what stands in the pipe when its time is over, without waiting
-// for more: on a machine that is busy that may be all that was said.
+// takeRest reads what is in the pipe when the deadline has passed, without
+// waiting for more. On a busy machine that may be all of the output.
 func (t *tail) takeRest(f *os.File, buf []byte) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return
 	}
-	_ = conn.Control(func(fd uintptr) { // a file that was closed has no rest
-		for range pipeHolds / len(buf) { // a daemon that holds the pipe may write on
+	_ = conn.Control(func(fd uintptr) { // a closed file has no rest
+		for range pipeHolds / len(buf) { // bounded, since a daemon that holds the pipe may keep writing
 			n, err := syscall.Read(int(fd), buf)
 			if n <= 0 && !errors.Is(err, syscall.EINTR) {
 				return
@@ -66,14 +66,14 @@ func (t *tail) add(said []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, said...)
-	t.repeats = t.repeats || t.hidden.in(string(t.kept)) // before it is cut: the end of a secret tells it too
+	t.repeats = t.repeats || t.hidden.in(string(t.kept)) // before cutting: the rest of a secret would disclose it too
 	if over := len(t.kept) - tailKept; over > 0 {
 		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
 		t.cut = true
 	}
 }
 
-// reset forgets what was said about another call.
+// reset discards the output of earlier calls.
 func (t *tail) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +104,7 @@ func (t *tail) String() string {
 	return line
 }
 
-// after is a failure's text with the tail behind it.
+// after appends the tail to the text of a failure.
 func (t *tail) after(text string) string {
 	if line := t.String(); line != "" {
 		return text + ": " + line
@@ -112,7 +112,7 @@ func (t *tail) after(text string) string {
 	return text
 }
 
-// detail is the tail for the operator; empty where nothing was said.
+// detail is the tail for a failure's Detail, or "" if it is empty.
 func (t *tail) detail() string {
 	if line := t.String(); line != "" {
 		return "stderr: " + line
@@ -120,8 +120,9 @@ func (t *tail) detail() string {
 	return ""
 }
 
-// oneLine is text without line breaks, where a run of blanks is one space and
-// everything that a terminal would obey or hide is shown as its escape.
+// oneLine returns text on one line: a run of white space becomes one space, and
+// every character that a terminal would interpret or not show becomes its
+// escape.
 func oneLine(text []byte) string {
 	var line strings.Builder
 	gap := false

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// pauseAsked is how long an endpoint that is throttling asks to be left alone,
-// at most as long as it may; zero where it does not ask, or for a time that is
-// over.
+// pauseAsked is how long an endpoint that answered with status 429 or 503 asks
+// not to be called, capped at most. It is zero if Retry-After is missing or not
+// valid, or if its time has passed.
 func (r reply) pauseAsked(most time.Duration) time.Duration {
 	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
 		return 0
@@ -20,7 +20,7 @@ func (r reply) pauseAsked(most time.Duration) time.Duration {
 	}
 	if strings.Trim(asked, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(asked, 10, 64)
-		if err != nil || seconds > int64(most/time.Second) { // more than fits is more than it may
+		if err != nil || seconds > int64(most/time.Second) { // a number that overflows is over the cap too
 			return max(most, 0)
 		}
 		return time.Duration(seconds) * time.Second

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// traceparentKey is where a context carries its W3C trace context.
+// traceparentKey is the context key of a W3C traceparent.
 type traceparentKey struct{}
 
-// WithTraceparent returns a context whose calls carry this traceparent to
-// their endpoints. It may come from anybody: what is not a traceparent is not
-// carried, lest an endpoint refuse every question of a caller's making.
+// WithTraceparent returns a context whose calls carry traceparent to their
+// endpoints. It ignores an invalid value, because the value may come from any
+// caller, and an endpoint might reject a request that carries it.
 func WithTraceparent(ctx context.Context, traceparent string) context.Context {
 	if !ValidTraceparent(traceparent) {
 		return ctx
@@ -18,8 +18,9 @@ func WithTraceparent(ctx context.Context, traceparent string) context.Context {
 	return context.WithValue(ctx, traceparentKey{}, traceparent)
 }
 
-// ValidTraceparent reports whether text is version-trace-parent-flags, of any
-// version that says no more than the first.
+// ValidTraceparent reports whether text has the form
+// version-trace-parent-flags. Any version is valid whose format is that of
+// version 00.
 func ValidTraceparent(text string) bool {
 	if len(text) != 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return false
@@ -37,11 +38,10 @@ func isHex(text string) bool {
 	return true
 }
 
-// isID reports whether text names a trace or a span; none is called by zeros
-// alone.
+// isID reports whether text is a trace or span id, which must not be all zeros.
 func isID(text string) bool { return isHex(text) && strings.Trim(text, "0") != "" }
 
-// traceparent is what ctx carries, or nothing.
+// traceparent is the traceparent of ctx, or "".
 func traceparent(ctx context.Context) string {
 	value, _ := ctx.Value(traceparentKey{}).(string)
 	return value

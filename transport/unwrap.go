@@ -12,24 +12,23 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Wrapping is what an endpoint puts around an answer. It is said, never
-// guessed: an answer with another wrapping than that, or with none, is no
-// answer.
+// Wrapping is the format in which an endpoint wraps its answer. It is
+// configured and never guessed: an answer in another format is a failure.
 type Wrapping int
 
 const (
 	// Bare is the answer itself.
 	Bare Wrapping = iota
-	// LambdaInvoke is what the Invoke API of AWS Lambda returns for a function
-	// that answers as to HTTP: its status and its body, as fields of an object.
+	// LambdaInvoke is the response of the Invoke API of AWS Lambda for a function
+	// with an HTTP result: an object with the fields statusCode and body.
 	LambdaInvoke
 )
 
-// headerFunctionError says, beside status 200, that the function failed.
+// headerFunctionError reports, with status 200, that the function failed.
 const headerFunctionError = "X-Amz-Function-Error"
 
-// unwrapped takes the wrapping off a reply with status 200. It is the failure
-// where what is inside is no answer.
+// unwrapped returns the answer in a reply with status 200, or the failure if
+// the wrapping is invalid or reports one.
 func (w Wrapping) unwrapped(r reply) ([]byte, *chain.Answer) {
 	if w == Bare {
 		return r.body, nil
@@ -56,7 +55,7 @@ func (w Wrapping) unwrapped(r reply) ([]byte, *chain.Answer) {
 	return body, nil
 }
 
-// unwrapInvocation reads what a function returned: exactly one level.
+// unwrapInvocation parses a function's result, one level deep.
 func unwrapInvocation(said []byte) (status int, body []byte, err error) {
 	var result struct{ statusCode, body, isBase64Encoded json.RawMessage }
 	err = chain.ReadObject(said, func(name []byte, value json.RawMessage, _ int) error {
@@ -92,7 +91,7 @@ func unwrapInvocation(said []byte) (status int, body []byte, err error) {
 	return status, body, nil
 }
 
-// statusIn reads the status of a function's result: a number of three digits.
+// statusIn parses the status of a function's result: a number of three digits.
 func statusIn(value json.RawMessage) (int, error) {
 	if value == nil {
 		return 0, errors.New(`no field "statusCode"`)

@@ -8,15 +8,15 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// warmth is what is known of whether an endpoint has to start before it can
-// answer. Its zero value knows of no answer, and takes it for cold.
+// warmth tracks whether an endpoint may have to start before it can answer. The
+// zero value is cold.
 type warmth struct {
 	lasts time.Duration
-	since atomic.Int64 // the latest answer, in nanoseconds since 1970; zero where it is cold
+	since atomic.Int64 // time of the last answer, in Unix nanoseconds; zero if cold
 }
 
-// left is for how long the endpoint is warm if nobody asks it; zero where it
-// is cold.
+// left is how long the endpoint stays warm without further requests. It is zero
+// if the endpoint is cold.
 func (w *warmth) left() time.Duration {
 	since := w.since.Load()
 	if since == 0 {
@@ -25,9 +25,9 @@ func (w *warmth) left() time.Duration {
 	return max(0, w.lasts-time.Since(time.Unix(0, since)))
 }
 
-// learn takes down what came of a question. An answer shows that the endpoint
-// has started, and a connection that could not be had or was lost that whoever
-// stood behind it may be gone. Of what came too late neither can be said.
+// learn records the result of a request. An answer shows that the endpoint has
+// started. A connection that failed or was lost shows that it may be gone. A
+// late answer shows neither.
 func (w *warmth) learn(counts error, a chain.Answer) {
 	switch {
 	case counts == nil:
@@ -37,5 +37,5 @@ func (w *warmth) learn(counts error, a chain.Answer) {
 	}
 }
 
-// forget takes the endpoint for cold.
+// forget marks the endpoint as cold.
 func (w *warmth) forget() { w.since.Store(0) }

@@ -17,63 +17,63 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// WebhookOptions configure the binding of a remote participant.
+// WebhookOptions configures the binding of a remote participant.
 type WebhookOptions struct {
-	// URL is where questions are posted: http or https, without a user.
+	// URL is the http or https URL to POST to. It must not contain user
+	// information.
 	URL string
-	// Headers are sent with every question. Those that the gateway sets
-	// itself are refused.
+	// Headers are sent with every request. Headers that the gateway sets itself
+	// are refused.
 	Headers http.Header
-	// TLS is for https; nil means the defaults. Nothing older than TLS 1.2 is
-	// spoken, whatever it says.
+	// TLS is the configuration for https. Nil means the defaults. Versions before
+	// TLS 1.2 are never used, whatever it says.
 	TLS *tls.Config
-	// Proxy names the proxy of a request. Nil means none, whatever the
-	// environment says.
+	// Proxy returns the proxy for a request, as in [http.Transport]. Nil means
+	// none, whatever the environment says.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Permit is asked about every address that is connected to, a proxy's
-	// included. Nil permits all.
+	// Permit is called with every address before connecting to it, also with that
+	// of a proxy. Nil permits all.
 	Permit Permit
-	// UserAgent says who asks. Empty means "hookgate".
+	// UserAgent is the User-Agent header. Empty means "hookgate".
 	UserAgent string
 	Breaker   BreakerOptions
-	// ColdAfter is how long the endpoint may have answered nothing before it
-	// counts as cold. Zero means a minute.
+	// ColdAfter is how long after its last answer the endpoint counts as cold.
+	// Zero means one minute.
 	ColdAfter time.Duration
-	// MaxConnAge is how old a connection may be that carries another call. Zero
-	// means five minutes. Those that are opened after find where the name of
-	// the endpoint then leads.
+	// MaxConnAge is the age from which a connection carries no further requests.
+	// Zero means five minutes. New connections resolve the endpoint's name again.
 	MaxConnAge time.Duration
-	// MaxInFlight bounds the calls under way. Zero means 1024.
+	// MaxInFlight limits the calls in flight. Zero means 1024.
 	MaxInFlight int
-	// MaxResponseBytes bounds an answer. Zero means 1 MiB.
+	// MaxResponseBytes limits the size of an answer. Zero means 1 MiB.
 	MaxResponseBytes int64
-	// Signer signs every question. Nil means that they are not signed.
+	// Signer signs every request. Nil means that requests are not signed.
 	Signer Signer
-	// Authorizer gives every question its credential. Nil means that none is
+	// Authorizer adds a credential to every request. Nil means that none is
 	// needed.
 	Authorizer Authorizer
-	// EventSource makes questions events of CloudEvents 1.0 in binary mode,
-	// which come from there: a reference to a URI. Empty means that they are
-	// none.
+	// EventSource, a URI reference, makes every request a CloudEvents 1.0 event in
+	// binary mode with this source. Empty means that requests are not CloudEvents.
 	EventSource string
-	// Wrapping is what the endpoint puts around its answers.
+	// Wrapping is the format in which the endpoint wraps its answers.
 	Wrapping Wrapping
-	// Answers are checked for being those to their questions. Nil means that
-	// they need not show it.
+	// Answers verifies that an answer belongs to its request. Nil means that
+	// answers need not prove it.
 	Answers AnswerChecker
-	// Observer is told of the breaker's transitions. May be nil.
+	// Observer is told of the breaker's transitions and of connections. It may be
+	// nil.
 	Observer WebhookObserver
 }
 
 // Webhook is the [chain.Binding] of a participant behind a URL.
 //
-// Its breaker is asked first, then its limit of calls in flight. The breaker
-// counts every failure that is the participant's: not a deny, not a caller
-// that hung up, not a call refused by the limit or cut short by the chain's
-// budget.
+// A call passes the circuit breaker first, then the limit of calls in flight.
+// The breaker counts every failure that is the participant's. It does not count
+// a deny, a caller that hung up, a call refused by the limit, or a call cut
+// short by the chain's budget.
 type Webhook struct {
-	options WebhookOptions // what it is made of
-	where   string         // the URL as logs show it
+	options WebhookOptions // as validated
+	where   string         // the URL as shown in logs
 	reach   atomic.Pointer[reach]
 	breaker *breaker
 	calls   limit
@@ -82,8 +82,8 @@ type Webhook struct {
 	closed  atomic.Bool
 }
 
-// NewWebhook returns the binding of a remote participant, or every reason why
-// the options cannot be one.
+// NewWebhook returns the binding of a remote participant, or an error that
+// lists the problems with the options.
 func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	o, u, err := checked(o)
 	if err != nil {
@@ -96,7 +96,7 @@ func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	return newWebhook(o, u, r), nil
 }
 
-// checked are the options with their defaults, and the URL.
+// checked returns the options with their defaults applied, and the parsed URL.
 func checked(o WebhookOptions) (WebhookOptions, *url.URL, error) {
 	u, err := checkURL(o.URL, o.TLS != nil)
 	_, headersErr := operatorHeaders(o.Headers)
@@ -138,7 +138,7 @@ func checked(o WebhookOptions) (WebhookOptions, *url.URL, error) {
 	return o, u, nil
 }
 
-// newWebhook puts breaker and limit in front of an endpoint.
+// newWebhook expects validated options.
 func newWebhook(o WebhookOptions, u *url.URL, r *reach) *Webhook {
 	w := &Webhook{
 		options: o, where: shown(u), calls: limit{max: int64(o.MaxInFlight)}, warmth: warmth{lasts: o.ColdAfter},
@@ -155,12 +155,12 @@ func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	if refusal != "" {
 		return chain.Fail(chain.BreakerOpen, refusal, w.where)
 	}
-	found := report{err: errFailed} // what a panic leaves standing
+	found := report{err: errFailed} // the report if the code below panics
 	defer func() {
 		admitted.done(found)
 		w.tidy()
 	}()
-	var began time.Time // zero where it is warm
+	var began time.Time // zero if the endpoint is warm
 	if w.Cold() {
 		began = time.Now()
 	}
@@ -173,9 +173,9 @@ func (w *Webhook) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	return answer
 }
 
-// Try puts a question that is nobody's call, to find out whether the endpoint
-// answers. Neither the breaker nor the observer counts it, and it is not asked
-// while the breaker is open. It warms the endpoint as any other does.
+// Try sends a request that belongs to no tool call, to find out whether the
+// endpoint answers. Neither the breaker nor the observer counts it, and nothing
+// is sent while the breaker is open. It warms the endpoint as a call does.
 func (w *Webhook) Try(ctx context.Context, call chain.Call) chain.Answer {
 	if refusal := w.breaker.refuses(); refusal != "" {
 		return chain.Fail(chain.BreakerOpen, refusal, w.where)
@@ -187,7 +187,8 @@ func (w *Webhook) Try(ctx context.Context, call chain.Call) chain.Answer {
 	return answer
 }
 
-// tidy drops the connections that nobody should meet again.
+// tidy closes connections that must not be reused: after the breaker opened,
+// and after Close.
 func (w *Webhook) tidy() {
 	opened := w.breaker.justOpened()
 	if opened {
@@ -201,16 +202,17 @@ func (w *Webhook) tidy() {
 	}
 }
 
-// Cold says that the endpoint may have to start before it can answer: it has
-// not answered yet or not for a while, or its connections were lost or dropped
-// since.
+// Cold reports whether the endpoint may have to start before it can answer: it
+// has not answered yet or not for ColdAfter, or its connections were lost or
+// dropped since.
 func (w *Webhook) Cold() bool { return w.warmth.left() == 0 }
 
-// ColdIn is when it will be, if nobody asks it until then; zero where it is.
+// ColdIn is how long until the endpoint counts as cold without further
+// requests. It is zero if it is cold.
 func (w *Webhook) ColdIn() time.Duration { return w.warmth.left() }
 
-// askWithinLimit returns the answer, and for how long the endpoint asked to be
-// left alone.
+// askWithinLimit returns the answer, and how long the endpoint asked not to be
+// called.
 func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.Answer, time.Duration) {
 	if !w.calls.enter() {
 		return w.calls.full(), 0
@@ -219,7 +221,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 
 	q := question{
 		body: call.Request.JSON(),
-		// The prefix is that of Standard Webhooks; what follows is random.
+		// The prefix follows Standard Webhooks; the rest is random.
 		id:          "msg_" + rand.Text(),
 		traceparent: traceparent(ctx),
 		deadline:    call.Deadline,
@@ -227,7 +229,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	}
 	at := w.reach.Load()
 	if at.answers != nil {
-		q.more = append(q.more, field{headerID, q.id}) // which a signature repeats
+		q.more = append(q.more, field{headerID, q.id}) // a Signer sets the same value again
 	}
 	if source := w.options.EventSource; source != "" {
 		q.more = append(q.more, cloudEvent(source, q.id, call.Request, time.Now())...)
@@ -243,8 +245,8 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	return answer, pause
 }
 
-// repeats says that what came back has a secret of the question in it. All of
-// it is looked at, since a detail may end in the midst of one.
+// repeats reports whether the response contains a secret of the request. It
+// searches the whole response, since the detail may cut a secret in two.
 func (at *reach) repeats(q question, r reply, failed *sendFailure, detail string) bool {
 	said := strings.Join([]string{detail, r.location, r.encoding, r.retryAfter, r.functionError, string(r.body)}, "\n")
 	if failed != nil {
@@ -253,8 +255,8 @@ func (at *reach) repeats(q question, r reply, failed *sendFailure, detail string
 	return at.hidden.in(said) || q.given.in(said)
 }
 
-// answer is what came of a question, and for how long the endpoint asked to be
-// left alone.
+// answer turns the result of a request into an Answer. It also returns how long
+// the endpoint asked not to be called.
 func (w *Webhook) answer(ctx context.Context, at *reach, call chain.Call, q question, r reply, failed *sendFailure) (chain.Answer, time.Duration) {
 	switch {
 	case ctx.Err() != nil:
@@ -270,15 +272,16 @@ func (w *Webhook) answer(ctx context.Context, at *reach, call chain.Call, q ques
 	return w.judge(at, r, q, call.Request.Event()), 0
 }
 
-// throttled is the failure of an endpoint that asks to be left alone.
+// throttled is the failure of an endpoint that asks not to be called for a
+// while.
 func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
 	return chain.Fail(chain.Status,
 		fmt.Sprintf("answered with status %d, and is left alone for %d s", r.status, int64(math.Ceil(pause.Seconds()))),
 		fmt.Sprintf("POST %s: Retry-After %.64q: %s", w.where, r.retryAfter, excerpt(r.body)))
 }
 
-// judge reads a reply. Its status says whether the participant lives, and only
-// then its body what it decided.
+// judge turns a reply into an Answer. The status tells whether the participant
+// is alive. Only with status 200 does the body carry its decision.
 func (w *Webhook) judge(at *reach, r reply, q question, event chain.Event) chain.Answer {
 	switch r.status {
 	case http.StatusOK:
@@ -308,10 +311,10 @@ func (w *Webhook) detail(failed *sendFailure) string {
 	if failed == nil {
 		return fmt.Sprintf("POST %s: an answer came after the deadline", w.where)
 	}
-	return fmt.Sprintf("POST %s: %.*v", w.where, 2*quoted, failed.err) // which may quote what the endpoint sent
+	return fmt.Sprintf("POST %s: %.*v", w.where, 2*quoted, failed.err) // may quote what the endpoint sent
 }
 
-// counted is what a call reports to the breaker.
+// counted is the result of a call for the breaker.
 func counted(ctx context.Context, call chain.Call, a chain.Answer) error {
 	failed := call.Checked(a).Failure
 	switch {
@@ -325,13 +328,13 @@ func counted(ctx context.Context, call chain.Call, a chain.Answer) error {
 	return errFailed
 }
 
-// Status is the binding's present state.
+// Status is the binding's current state.
 func (w *Webhook) Status() Status {
 	return Status{InFlight: w.calls.inFlight(), Breaker: w.breaker.status()}
 }
 
-// Close closes the connections that are kept for later calls. A chain that was
-// replaced may still ask; its connections then end with each call.
+// Close closes the idle connections. A replaced chain may still use the
+// binding; each connection is then closed after its call.
 func (w *Webhook) Close() {
 	w.closed.Store(true)
 	w.reach.Load().sender.dropIdle()

@@ -7,43 +7,45 @@ import (
 	"time"
 )
 
-// WebhookObserver is told what happens to one remote participant.
+// WebhookObserver is told what happens to one remote participant. It must be
+// safe for concurrent use.
 type WebhookObserver interface {
-	// Transition is told of each change of the breaker's state. It is called
-	// under the breaker's lock, from calls and from Status: it must not block,
-	// nor ask the webhook anything.
+	// Transition is called with each change of the breaker's state. It is called
+	// with the breaker's lock held, during calls and Status: it must not block or
+	// call the webhook.
 	Transition(from, to BreakerState)
-	// FirstCall is told of each call that found the endpoint cold, unless it
-	// counts for nothing: how long it took, and whether it was answered.
+	// FirstCall is called after each counted call that found the endpoint cold,
+	// with its duration and whether it was answered.
 	FirstCall(took time.Duration, answered bool)
-	// Connected is told of each question over which kind of connection it goes.
+	// Connected is called for each request with whether its connection is reused.
 	Connected(reused bool)
-	// Repeated is told of each question that is put a second time, since the
-	// connection that it met was dead.
+	// Repeated is called when a request is sent a second time because its
+	// connection was dead.
 	Repeated()
-	// HandshakeFailed is told of each TLS handshake that came to nothing.
+	// HandshakeFailed is called for each failed TLS handshake.
 	HandshakeFailed(why HandshakeFailure)
 }
 
-// HandshakeFailure is why a TLS handshake came to nothing. The zero
-// HandshakeFailure is no reason.
+// HandshakeFailure is why a TLS handshake failed. The zero HandshakeFailure is
+// invalid.
 type HandshakeFailure uint8
 
 // The reasons.
 const (
-	// HandshakeCertificate is a certificate of the endpoint that proves nothing:
-	// of another name, over, or of nobody who is trusted.
+	// HandshakeCertificate means that the endpoint's certificate is not valid:
+	// wrong name, expired, or not signed by a trusted authority.
 	HandshakeCertificate HandshakeFailure = iota + 1
-	// HandshakeRefused is an endpoint that refuses what it is offered, a
-	// certificate of ours among that.
+	// HandshakeRefused means that the endpoint sent an alert, for example because
+	// it refused the client certificate.
 	HandshakeRefused
-	// HandshakeTimeout is one that was not over in time.
+	// HandshakeTimeout means that the handshake did not finish in time.
 	HandshakeTimeout
-	// HandshakeBroken is anything else, such as an endpoint without TLS.
+	// HandshakeBroken is any other failure, such as an endpoint that does not
+	// speak TLS.
 	HandshakeBroken
 )
 
-// String returns the reason as it stands in metrics.
+// String returns the reason's name in metrics.
 func (f HandshakeFailure) String() string {
 	switch f {
 	case HandshakeCertificate:
@@ -58,7 +60,7 @@ func (f HandshakeFailure) String() string {
 	return "unset"
 }
 
-// handshakeFailure is what an error of a handshake says.
+// handshakeFailure classifies an error of a handshake.
 func handshakeFailure(err error) HandshakeFailure {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	op, isOp := errors.AsType[*net.OpError](err)
@@ -74,7 +76,7 @@ func handshakeFailure(err error) HandshakeFailure {
 	return HandshakeBroken
 }
 
-// observerOf is who observes, which may be nobody.
+// observerOf returns the observer of o, or one that does nothing.
 func observerOf(o WebhookOptions) WebhookObserver {
 	if o.Observer == nil {
 		return unobserved{}
@@ -82,7 +84,7 @@ func observerOf(o WebhookOptions) WebhookObserver {
 	return o.Observer
 }
 
-// unobserved is nobody who observes.
+// unobserved is a WebhookObserver that does nothing.
 type unobserved struct{}
 
 func (unobserved) Transition(_, _ BreakerState) {}

@@ -12,14 +12,15 @@ import (
 	"strings"
 )
 
-// The headers of a question that are not the operator's, in canonical form.
+// Request headers that the gateway sets, in canonical form.
 const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerTimeout        = "X-Hookgate-Timeout-Ms"
 	headerTraceparent    = "Traceparent"
 )
 
-// ownHeader says whether the gateway or the connection sets a header.
+// ownHeader reports whether the gateway or the HTTP connection sets this
+// header.
 func ownHeader(canonical string) bool {
 	switch canonical {
 	case "Content-Type", "Accept", "User-Agent", headerIdempotencyKey, headerTraceparent, "Accept-Encoding",
@@ -30,8 +31,8 @@ func ownHeader(canonical string) bool {
 	return strings.HasPrefix(canonical, "Ce-") || strings.HasPrefix(canonical, "Webhook-") || strings.HasPrefix(canonical, "X-Hookgate-")
 }
 
-// operatorHeaders checks the headers of an entry and returns them in canonical
-// form. A value is never part of the error: it may be a secret.
+// operatorHeaders validates the headers of an entry and returns them in
+// canonical form. The error never contains a value, which may be a secret.
 func operatorHeaders(given http.Header) (http.Header, error) {
 	var errs []error
 	h := make(http.Header, len(given)+7)
@@ -53,7 +54,7 @@ func operatorHeaders(given http.Header) (http.Header, error) {
 	return h, errors.Join(errs...)
 }
 
-// setFixed adds the headers that are the same in every question.
+// setFixed sets the headers that are the same in every request.
 func setFixed(h http.Header, userAgent string) {
 	h["Content-Type"] = []string{"application/json"}
 	h["Accept"] = []string{"application/json"}
@@ -68,13 +69,14 @@ func validHeaderName(name string) bool {
 	})
 }
 
-// validHeaderValue reports whether value cannot end a line, nor hide in one.
+// validHeaderValue reports whether value has no line break or other control
+// character.
 func validHeaderValue(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// validHost reports whether a host can be asked for, and named in a request,
-// as it is.
+// validHost reports whether host can be resolved and sent in a request
+// unchanged.
 func validHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		host = address.Zone()
@@ -86,14 +88,14 @@ func letterOrDigit(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// checkURL reads an endpoint's URL.
+// checkURL parses and validates the URL of an endpoint.
 func checkURL(text string, withTLS bool) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case text == "":
 		return nil, errors.New("url: is missing")
 	case err != nil:
-		// The error of Parse quotes the URL, which may carry a secret.
+		// The error of Parse quotes the URL, which may contain a secret.
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}
@@ -123,7 +125,7 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// shown is the URL as logs may show it: a query can carry a secret.
+// shown is the URL for logs, without the query, which may contain a secret.
 func shown(u *url.URL) string {
 	bare := url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	if u.RawQuery != "" {
@@ -132,10 +134,10 @@ func shown(u *url.URL) string {
 	return bare.String()
 }
 
-// secured returns the TLS configuration for u, nil where it is not https.
+// secured returns the TLS configuration for u, or nil if u is not https.
 func secured(u *url.URL, given *tls.Config) (*tls.Config, error) {
 	if u == nil || u.Scheme != "https" {
-		return nil, nil //nolint:nilnil // a plain endpoint has no TLS configuration
+		return nil, nil //nolint:nilnil // a plain HTTP endpoint has no TLS configuration
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if given != nil {

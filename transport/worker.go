@@ -12,27 +12,28 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// WorkerOptions configure a program of which some processes are kept running.
+// WorkerOptions configures a program of which a number of processes is kept
+// running.
 type WorkerOptions struct {
-	// Command is the program. MaxInFlight also bounds the calls that wait for
-	// a free process, and is 64 for each of the Processes if zero.
+	// Command is the program. Its MaxInFlight also counts the calls that wait for
+	// a free process. Zero means 64 per process.
 	Command CommandOptions
-	// Processes is how many are kept running; it must be positive.
+	// Processes is how many are kept running. It must be positive.
 	Processes int
-	// Patience is how long a process may take over one question, also where
-	// its caller gives up earlier. Zero means 5 s.
+	// Patience is how long a process may take for one call, even if its caller
+	// gives up earlier. Zero means 5 s.
 	Patience time.Duration
-	// Backoff is how long a process that failed is left down.
+	// Backoff is the delay before a failed process is restarted.
 	Backoff Backoff
 }
 
-// Backoff is the time before a restart: Min after the first failure, twice as
-// long after each further one without an answer in between, Max at most. Up to
-// half of it is taken off at random, so that processes which fell together do
-// not rise together. Zeroes mean 100 ms and 30 s.
+// Backoff is the delay before a restart: Min after the first failure, doubled
+// after each further failure without an answer in between, up to Max. Random
+// jitter shortens it by up to half, so that processes that failed together do
+// not restart together. Zero values mean 100 ms and 30 s.
 type Backoff struct{ Min, Max time.Duration }
 
-// after is the pause behind that many failures in a row.
+// after is the delay after that many consecutive failures.
 func (b Backoff) after(failures int) time.Duration {
 	pause := b.Min
 	for range failures - 1 {
@@ -42,11 +43,11 @@ func (b Backoff) after(failures int) time.Duration {
 		}
 		pause *= 2
 	}
-	return pause - rand.N(pause/2+1) //nolint:gosec // spreads restarts and guards nothing
+	return pause - rand.N(pause/2+1) //nolint:gosec // jitter for restarts, not a secret
 }
 
-// withDefaults is the backoff with its zeroes replaced, or why it cannot be
-// one.
+// withDefaults returns the backoff with defaults for zero values, or an error
+// if it is invalid.
 func (b Backoff) withDefaults() (Backoff, error) {
 	if b.Min == 0 {
 		b.Min = 100 * time.Millisecond
@@ -60,16 +61,15 @@ func (b Backoff) withDefaults() (Backoff, error) {
 	return b, nil
 }
 
-// Worker is the [chain.Binding] of a program whose processes stay: one
-// envelope a line on stdin, one decision object a line on stdout, in order, one
-// call at a time for each process.
+// Worker is the [chain.Binding] of a program whose processes keep running. It
+// writes one envelope per line to stdin and reads one decision object per line
+// from stdout, in order, with one call at a time per process.
 //
-// Nothing but the order ties an answer to its question. A process that has
-// once been out of step is therefore never asked again. One whose caller gave
-// up, by hanging up or because its time was short, is in step once it has
-// answered all the same: until then it is asked nothing else, and that answer
-// is thrown away. Were it killed instead, a few impatient callers could keep
-// every process of everybody from ever being up.
+// Only the order ties an answer to its request. A process that is out of step
+// is therefore never used again. When a caller gives up, by hanging up or
+// because its time was short, the process gets no other request until it has
+// answered, and that answer is discarded. Were the process killed instead, a
+// few impatient callers could keep every process down for everybody.
 type Worker struct {
 	program     *program
 	maxResponse int64
@@ -85,8 +85,8 @@ type Worker struct {
 }
 
 // NewWorker starts the processes in the background and returns the binding, or
-// every reason why the options cannot be one. A program that cannot be started
-// is seen by each call.
+// an error that lists every problem with the options. If the program cannot be
+// started, the calls fail.
 func NewWorker(o WorkerOptions) (*Worker, error) {
 	var errs []error
 	if o.Processes < 1 {
@@ -117,7 +117,7 @@ func NewWorker(o WorkerOptions) (*Worker, error) {
 	return w, nil
 }
 
-// Status is the binding's present state.
+// Status is the binding's current state.
 func (w *Worker) Status() Status {
 	return Status{
 		InFlight: w.calls.inFlight(),
@@ -125,16 +125,16 @@ func (w *Worker) Status() Status {
 	}
 }
 
-// Close lets the calls in flight end, ends the processes and returns when
-// nothing of them is left. It gives up on what hangs inside the kernel after
-// 5 s; should that ever come back, it is still cleared up.
+// Close waits for the calls in flight to end, ends the processes and waits
+// until they are cleaned up. It waits at most 5 s for a process that hangs in
+// the kernel; the clean-up continues in the background.
 func (w *Worker) Close() {
 	w.gate.close()
 	w.stop()
 	cleared(&w.seats)
 }
 
-// keep has one process running until ctx ends.
+// keep keeps one process running until ctx is done.
 func (w *Worker) keep(ctx context.Context, seat int) {
 	failures := 0
 	for first := true; ctx.Err() == nil; first = false {
@@ -157,8 +157,8 @@ func (w *Worker) keep(ctx context.Context, seat int) {
 	}
 }
 
-// live starts a process, offers it to the calls until it has exited, and says
-// how it ended.
+// live starts a process, offers it to the calls until it has exited, and
+// returns how it ended.
 func (w *Worker) live(ctx context.Context) fall {
 	running, err := w.program.start(ctx)
 	if err != nil {
@@ -172,18 +172,18 @@ func (w *Worker) live(ctx context.Context) fall {
 	case <-running.exited:
 	case <-ctx.Done():
 		p.part()
-		p.interrupt() // whoever still hears it
+		p.interrupt() // unblocks a call that still reads from it
 		w.pool.retire(p)
 		return fall{}
 	}
 	running.abandon()
 	w.pool.retire(p)
-	<-running.gone // in an instant, since it has exited
+	<-running.gone // immediate, since the process has exited
 	running.settle(time.Now().Add(settleWithin))
 	return p.fall()
 }
 
-// Ask puts the call to the next free process.
+// Ask asks the next free process.
 func (w *Worker) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	if !w.calls.enter() {
 		return w.calls.full()
@@ -206,8 +206,8 @@ func (w *Worker) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	}
 }
 
-// leave gives a process back after a call: at once, or in the background once
-// it owes nothing any more.
+// leave returns a process after a call: at once, or in the background after it
+// has given the answer that it still owes.
 func (w *Worker) leave(p *workerProcess) {
 	w.program.reapStrays()
 	if p.owed == nil {

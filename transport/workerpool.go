@@ -10,22 +10,22 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// pool hands the processes of a worker to the calls, one at a time.
+// pool hands out the processes of a worker, each to one call at a time.
 type pool struct {
 	mu      sync.Mutex
-	idle    []*workerProcess // the last to come is the first to go: it is the warmest
-	waiting []*waiter        // in the order of arrival
-	down    []fall           // of each seat; zero where a process runs or is being started
+	idle    []*workerProcess // last in, first out: the most recently used process is the warmest
+	waiting []*waiter        // in order of arrival
+	down    []fall           // by seat; zero if a process is running or being started
 	alive   int
 }
 
 // waiter is a call for which no process is free.
 type waiter struct {
 	deadline time.Time
-	turn     chan turn // has room for the one that comes
+	turn     chan turn // buffered, for one turn
 }
 
-// turn is what a waiter gets.
+// turn is what a waiter receives: a process or a failure.
 type turn struct {
 	process *workerProcess
 	failure *chain.Failure
@@ -34,21 +34,22 @@ type turn struct {
 // fall is how a process ended.
 type fall struct {
 	cause       chain.Cause
-	why, detail string    // why is a clause of its own
+	why, detail string    // why is a complete clause
 	answered    bool      // at least once
 	again       time.Time // when the next one is started
 }
 
 func newPool(seats int) *pool { return &pool{down: make([]fall, seats)} }
 
-// running is how many processes there are.
+// running is the number of running processes.
 func (q *pool) running() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.alive
 }
 
-// take returns a free process, waiting for one as long as there is hope.
+// take returns a free process. It waits for one while one can become free in
+// time.
 func (q *pool) take(ctx context.Context, call chain.Call) (*workerProcess, *chain.Failure) {
 	q.mu.Lock()
 	if last := len(q.idle) - 1; last >= 0 {
@@ -78,8 +79,8 @@ func (q *pool) take(ctx context.Context, call chain.Call) (*workerProcess, *chai
 	return nil, call.Expired("none of its processes was free").Failure
 }
 
-// leave takes a waiter out of the queue. What it may have been given at the
-// same moment goes to the next.
+// leave removes a waiter from the queue. A process that was handed to it at the
+// same moment goes to the next waiter.
 func (q *pool) leave(me *waiter) {
 	q.mu.Lock()
 	at := slices.Index(q.waiting, me)
@@ -95,8 +96,9 @@ func (q *pool) leave(me *waiter) {
 	}
 }
 
-// hopeless is the failure of a call that nobody could take before its
-// deadline; nil where a process runs, is being started, or will be in time.
+// hopeless is the failure of a call for which no process can become free before
+// its deadline. It is nil if a process is running, being started, or will be
+// started in time.
 func (q *pool) hopeless(deadline time.Time) *chain.Failure {
 	next := q.down[0]
 	for _, f := range q.down {
@@ -112,7 +114,7 @@ func (q *pool) hopeless(deadline time.Time) *chain.Failure {
 	return chain.Fail(next.cause, text, next.detail).Failure
 }
 
-// offer adds a process that was started.
+// offer adds a started process to the pool.
 func (q *pool) offer(p *workerProcess) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,7 +122,7 @@ func (q *pool) offer(p *workerProcess) {
 	q.hand(p)
 }
 
-// hand gives a process to whoever has waited longest.
+// hand gives a process to the longest waiting call, or makes it idle.
 func (q *pool) hand(p *workerProcess) {
 	p.taken = len(q.waiting) > 0
 	if !p.taken {
@@ -132,8 +134,8 @@ func (q *pool) hand(p *workerProcess) {
 	first.turn <- turn{process: p}
 }
 
-// giveBack returns a process after a call. One that is not in step with its
-// calls is ended instead of being handed on.
+// giveBack returns a process after a call. A process that is out of step is
+// killed instead of being handed on.
 func (q *pool) giveBack(p *workerProcess) {
 	if p.spoilt {
 		p.end()
@@ -149,8 +151,8 @@ func (q *pool) giveBack(p *workerProcess) {
 	}
 }
 
-// retire takes a process that has exited out of the pool. It returns once no
-// call has it.
+// retire removes a process that has exited from the pool. It blocks until no
+// call uses it.
 func (q *pool) retire(p *workerProcess) {
 	q.mu.Lock()
 	q.alive--
@@ -165,8 +167,8 @@ func (q *pool) retire(p *workerProcess) {
 	}
 }
 
-// fell says that a seat has no process and will have none before f.again.
-// Waiters for whom that is too late are told.
+// fell records that a seat has no process and will have none before f.again.
+// Waiters for whom that is too late receive the failure.
 func (q *pool) fell(seat int, f fall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -180,7 +182,7 @@ func (q *pool) fell(seat int, f fall) {
 	})
 }
 
-// rises says that a process is being started on the seat.
+// rises records that a process is being started on the seat.
 func (q *pool) rises(seat int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

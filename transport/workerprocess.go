@@ -14,37 +14,36 @@ import (
 )
 
 const (
-	// partWithin is how long a worker has to exit by itself once its stdin is
+	// partWithin is how long a worker has to exit by itself after its stdin was
 	// closed.
 	partWithin = time.Second
-	// roomKept is the largest buffer that an exchange leaves to the next.
+	// roomKept is the largest buffer that is kept for the next exchange.
 	roomKept = 64 << 10
 )
 
 // workerProcess is one process of a worker. Whoever took it from the pool has
-// it alone.
+// exclusive use of it.
 //
-// What it writes to stderr never gets into a failure's text, which reaches a
-// model: nothing says whether it belongs to this call or, written late, to that
-// of another caller.
+// Its stderr never becomes part of a failure's text, which the model sees: it
+// may belong to another caller's call, written late.
 type workerProcess struct {
 	*process
-	// What an exchange that was cut short takes up again.
+	// State with which an interrupted exchange is continued.
 	question []byte
-	unsent   []byte // of the question
-	answer   []byte // as far as it has come
+	unsent   []byte // rest of the question
+	answer   []byte // as received so far
 
-	// owed is the call that was given up before its answer came; nil where the
-	// process is in step.
+	// owed is the call that was given up before its answer arrived. It is nil if
+	// the process is in step.
 	owed *chain.Call
 
-	// What the exchanges showed of it.
+	// Learned from the exchanges.
 	answered bool
-	spoilt   bool   // it is out of step, or cannot be known to be in step
-	why      string // it is spoilt; empty where its exit says it
+	spoilt   bool   // out of step, or not known to be in step
+	why      string // why it is spoilt; empty if its exit says why
 	detail   string
 
-	// The pool's, under its lock.
+	// Guarded by the pool's lock.
 	taken, retired bool
 	back           chan struct{} // closed once it is retired and not taken
 }
@@ -53,13 +52,14 @@ func newWorkerProcess(running *process) *workerProcess {
 	return &workerProcess{process: running, back: make(chan struct{})}
 }
 
-// ask writes one question and reads one answer. It says whether the question
-// was asked: a process that died beforehand can have heard nothing of it.
+// ask writes one request and reads one answer. asked is false if the process
+// had died before the request could reach it.
 //
 // A caller that has no time left says nothing about the process, which has its
-// own: patience, from now on. What it then owes is for [workerProcess.settleUp].
+// own time, patience, from now on. The answer that it then owes is read by
+// [workerProcess.settleUp].
 func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, patience time.Duration) (answer chain.Answer, asked bool) {
-	p.stderr.reset() // what it said in another call is no detail of this one
+	p.stderr.reset() // discards the output of earlier calls
 	due := time.Now().Add(patience)
 	p.grant(call.Deadline)
 	given := make(chan struct{})
@@ -69,7 +69,7 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 	})
 	defer func() {
 		if !stop() {
-			<-given // or it would cut short what comes after
+			<-given // otherwise it could cut short what follows
 		}
 		if p.owed != nil {
 			p.grant(due)
@@ -82,7 +82,7 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 	case errors.Is(err, io.EOF), isClosed(p.exited):
 		p.spoilt = true
 		return chain.Answer{}, false
-	case errors.Is(err, os.ErrDeadlineExceeded): // before anything was asked
+	case errors.Is(err, os.ErrDeadlineExceeded): // before anything was written
 		return call.Expired(""), true
 	case err != nil:
 		return p.lost(call), true
@@ -99,18 +99,18 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 	return answer, true
 }
 
-// grant says until when the process may be written to and read from.
+// grant sets the deadline for writing to and reading from the process.
 func (p *workerProcess) grant(until time.Time) {
 	_ = p.in.SetWriteDeadline(until) // a pipe has deadlines
 	_ = p.out.SetReadDeadline(until)
 	if isClosed(p.exited) {
-		p.abandon() // once more, since that grants less
+		p.abandon() // again, since abandon sets a shorter deadline
 	}
 }
 
-// settleUp hears the answer that nobody waits for any longer, so that it is
-// taken for nobody else's. A process that does not give it in its own time, or
-// gives more, has failed as in any call.
+// settleUp reads the answer of a call that was given up, so that it is not
+// taken for another call's. A process that does not answer within its own time,
+// or writes more than the answer, has failed as in any call.
 func (p *workerProcess) settleUp(limit int64) {
 	owed := *p.owed
 	p.owed = nil
@@ -120,9 +120,8 @@ func (p *workerProcess) settleUp(limit int64) {
 	}
 }
 
-// hear writes the rest of the question and reads the rest of the answer. It
-// says whether that came to an end: not where the time that was granted ran
-// out. Then it can be called again.
+// hear writes the rest of the request and reads the rest of the answer. ended
+// is false if the granted time ran out first; hear can then be called again.
 func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer, ended bool) {
 	line, more, err := p.exchange(limit)
 	switch {
@@ -139,12 +138,12 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 	}
 	answer = readAnswer(line, call.Request.Event())
 	p.hidden.unshown(answer.Failure, line)
-	// The line's bytes are written over by the next one.
+	// The next exchange overwrites the line's bytes.
 	answer.Outcome.Input = bytes.Clone(answer.Outcome.Input)
 	answer.Outcome.Output = bytes.Clone(answer.Outcome.Output)
 	p.question, p.unsent, p.answer = keepSmall(p.question), nil, keepSmall(p.answer)
-	// An unknown decision is still one line of the right form. Any other
-	// failure says that the next line is no better.
+	// An unknown decision is still one line in the right format. Any other failure
+	// suggests that the next line will be no better.
 	if f := answer.Failure; f != nil && f.Cause != chain.WrongDecision {
 		f.Detail = addDetail(f.Detail, p.lastWords(call.Deadline))
 		p.spoil("did not answer with one decision object a line", f.Detail)
@@ -154,8 +153,8 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 	return answer, true
 }
 
-// exchange sends what is unsent and reads until the first line break. It says
-// whether something came behind that.
+// exchange writes what is unsent and reads up to the first line break. more
+// reports whether anything followed it.
 func (p *workerProcess) exchange(limit int64) (line []byte, more bool, err error) {
 	if len(p.unsent) > 0 {
 		n, err := p.in.Write(p.unsent)
@@ -167,7 +166,7 @@ func (p *workerProcess) exchange(limit int64) (line []byte, more bool, err error
 	return p.readLine(limit)
 }
 
-// readLine adds to the answer until the first line break.
+// readLine appends to p.answer up to the first line break.
 func (p *workerProcess) readLine(limit int64) (line []byte, more bool, err error) {
 	for {
 		if len(p.answer) == cap(p.answer) {
@@ -189,7 +188,7 @@ func (p *workerProcess) readLine(limit int64) (line []byte, more bool, err error
 	}
 }
 
-// keepSmall keeps a buffer for the next exchange unless it has grown large.
+// keepSmall returns a buffer for reuse, or nil if it has grown large.
 func keepSmall(buf []byte) []byte {
 	if cap(buf) > roomKept {
 		return nil
@@ -197,31 +196,31 @@ func keepSmall(buf []byte) []byte {
 	return buf
 }
 
-// spoil says that the process is not to be asked again.
+// spoil marks the process as not to be used again.
 func (p *workerProcess) spoil(why, detail string) {
 	p.spoilt, p.why, p.detail = true, why, detail
 }
 
-// lastWords ends the process and is what it had to say on stderr.
+// lastWords kills the process and returns its last output on stderr.
 func (p *workerProcess) lastWords(deadline time.Time) string {
 	p.end()
 	p.settle(deadline)
 	return p.stderr.detail()
 }
 
-// unruly is the failure of a process that keeps no order.
+// unruly is the failure of a process that violates the protocol.
 func (p *workerProcess) unruly(call chain.Call, how string) chain.Answer {
 	p.spoil(how, p.lastWords(call.Deadline))
 	return chain.Fail(chain.Worker, "worker "+how, p.detail)
 }
 
-// exitWithin is how long a process whose pipe broke has to exit. A machine that
-// is busy takes its time over that, and how a process ended tells more than that
-// its pipe is closed.
+// exitWithin is how long to wait for the exit of a process whose pipe broke. On
+// a busy machine that takes a while, and how a process exited says more than a
+// closed pipe.
 const exitWithin = time.Second
 
-// lost is the failure of an exchange that broke. As a rule a pipe breaks
-// because the process exits.
+// lost is the failure of an exchange whose pipe broke, usually because the
+// process exited.
 func (p *workerProcess) lost(call chain.Call) chain.Answer {
 	p.spoilt = true
 	moment := min(exitWithin, time.Until(call.Deadline))
@@ -235,7 +234,7 @@ func (p *workerProcess) lost(call chain.Call) chain.Answer {
 	return chain.Fail(chain.Worker, "worker "+how, p.stderr.detail())
 }
 
-// fall is how the process ended, once it is gone.
+// fall is how the process ended. It is valid once gone is closed.
 func (p *workerProcess) fall() fall {
 	f := fall{cause: chain.Worker, why: "the last one " + p.why, detail: p.detail, answered: p.answered}
 	if p.why == "" {
@@ -245,15 +244,15 @@ func (p *workerProcess) fall() fall {
 	return f
 }
 
-// part lets an idle process exit as any filter does: at the end of its stdin.
+// part closes the stdin of an idle process, at which a filter exits, and waits
+// for that.
 func (p *workerProcess) part() {
 	closeAll(p.in)
 	closedWithin(p.exited, partWithin)
 }
 
-// readEarly looks into a pipe without waiting: what stands there before a
-// question was asked is no answer to it. It returns io.EOF where there will
-// never be anything.
+// readEarly checks a pipe without blocking: data that is there before a request
+// was written is not its answer. It returns io.EOF if the pipe is closed.
 func readEarly(f *os.File) (heard bool, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -263,7 +262,7 @@ func readEarly(f *os.File) (heard bool, err error) {
 	var said error
 	err = conn.Read(func(fd uintptr) bool {
 		n, said = syscall.Read(int(fd), make([]byte, 1))
-		return true // whatever came: a false would wait
+		return true // false would make Read wait for data
 	})
 	switch {
 	case err != nil:
