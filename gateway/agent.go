@@ -10,20 +10,20 @@ import (
 	"github.com/hookgate/hookgate/transport/agentproc"
 )
 
-// agent is an agent of one plan.
+// agent is one configured agent in one plan.
 type agent struct {
 	profile agentproc.Profile
-	// chain answers its requests for permission.
+	// chain decides the agent's permission requests.
 	chain   *chain.Chain
 	metrics *metrics.AgentObserver
 	seats   *seats
 }
 
-// seats are an agent's turns under way. They outlast a reload, so that the limit
-// holds over one.
+// seats counts an agent's turns in progress. It outlives a reload, so that the
+// limit (MaxTurns) holds across reloads.
 type seats struct{ occupied atomic.Int64 }
 
-// take takes a seat if there are less than limit taken.
+// take reserves a seat and reports whether fewer than limit were taken.
 func (s *seats) take(limit int) bool {
 	if s.occupied.Add(1) > int64(limit) {
 		s.occupied.Add(-1)
@@ -36,7 +36,7 @@ func (s *seats) leave() { s.occupied.Add(-1) }
 
 func (s *seats) taken() int { return int(s.occupied.Load()) }
 
-// agents are the agents of the set, by name.
+// agents returns the configured agents, sorted by name.
 func (b *builder) agents() []*agent {
 	var all []*agent
 	for _, name := range slices.Sorted(maps.Keys(b.set.Agents)) {

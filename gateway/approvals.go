@@ -17,7 +17,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/approval"
 )
 
-// approvalEntry is an approval as it is shown.
+// approvalEntry is one approval in the API's JSON form.
 type approvalEntry struct {
 	ID         string          `json:"id"`
 	State      approval.State  `json:"state"`
@@ -36,18 +36,19 @@ type approvalEntry struct {
 	CreatedAt  time.Time       `json:"created_at"`
 	ExpiresAt  time.Time       `json:"expires_at"`
 
-	// Of settled ones.
+	// Set on settled approvals only.
 	SettledAt    *time.Time      `json:"settled_at,omitempty"`
 	SettledBy    string          `json:"settled_by,omitempty"`
 	Message      string          `json:"message,omitempty"`
 	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
 	Used         bool            `json:"used"`
-	// Waiting is whether its caller waits for the answer, as far as is known.
+	// Waiting reports whether a caller is still waiting for the answer, as far
+	// as this gateway knows.
 	Waiting bool `json:"waiting"`
 }
 
-// newApprovalEntry is an approval as it is shown, or why the call that is kept
-// cannot be read.
+// newApprovalEntry returns the JSON form of an approval. It fails if the stored
+// call cannot be parsed.
 func newApprovalEntry(a *approval.Approval) (approvalEntry, error) {
 	call, err := a.Call()
 	if err != nil {
@@ -71,7 +72,8 @@ func newApprovalEntry(a *approval.Approval) (approvalEntry, error) {
 	return e, nil
 }
 
-// appendJSON appends the entry on one line. Inputs keep their numbers and signs.
+// appendJSON appends the entry as one line of JSON. Inputs keep their number
+// text and their unescaped characters.
 func (e *approvalEntry) appendJSON(dst []byte) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -82,7 +84,7 @@ func (e *approvalEntry) appendJSON(dst []byte) ([]byte, error) {
 	return append(dst, bytes.TrimRight(b.Bytes(), "\n")...), nil
 }
 
-// appendApproval appends an approval as it is shown.
+// appendApproval appends the JSON form of an approval.
 func appendApproval(dst []byte, a *approval.Approval) ([]byte, error) {
 	e, err := newApprovalEntry(a)
 	if err != nil {
@@ -91,13 +93,13 @@ func appendApproval(dst []byte, a *approval.Approval) ([]byte, error) {
 	return e.appendJSON(dst)
 }
 
-// Bounds of a list of approvals.
+// Default and maximum length of a list of approvals.
 const (
 	listedApprovals    = 100
 	maxListedApprovals = 500
 )
 
-// approvalFilter reads what a list is narrowed by.
+// approvalFilter parses the query parameters that filter a list of approvals.
 func approvalFilter(r *http.Request) (approval.Filter, error) {
 	q, err := filters(r, "state", "chain", "tool", "agent", "limit")
 	if err != nil {
@@ -127,8 +129,8 @@ func approvalFilter(r *http.Request) (approval.Filter, error) {
 	return f, nil
 }
 
-// serveApprovals serves GET /v1/approvals: what waits for a person, and what
-// became of it, as an array or as an event stream.
+// serveApprovals serves GET /v1/approvals: pending and settled approvals, as a
+// JSON array or as an event stream.
 func (g *Gateway) serveApprovals(w http.ResponseWriter, r *http.Request) {
 	f, err := approvalFilter(r)
 	if err != nil {
@@ -150,20 +152,20 @@ func (g *Gateway) serveApprovals(w http.ResponseWriter, r *http.Request) {
 			body = append(body, ',')
 		}
 		if body, err = appendApproval(body, &found[i]); err != nil {
-			panic(err) // what is kept was read before it was
+			panic(err) // a stored call was parsed before it was stored
 		}
 	}
 	writeBody(w, append(body, "]}"...))
 }
 
-// seenApprovals are the approvals of chains that the sender of the request
-// reaches.
+// seenApprovals lists approvals, limited to the chains that the caller may
+// reach.
 func (g *Gateway) seenApprovals(r *http.Request, f approval.Filter) ([]approval.Approval, error) {
 	found, err := g.desk.List(r.Context(), g.seen(r, f))
 	return slices.DeleteFunc(found, func(a approval.Approval) bool { return !g.sees(r, a.Chain) }), err
 }
 
-// seen narrows a list to the chains that the sender of the request reaches.
+// seen restricts a filter to the chains that the caller may reach.
 func (g *Gateway) seen(r *http.Request, f approval.Filter) approval.Filter {
 	if g.options.CallersFile != "" {
 		f.Chains = visitorOf(r).Chains()
@@ -175,8 +177,8 @@ func approvalsUnreachable(err error) *problem {
 	return &problem{status: http.StatusServiceUnavailable, title: "Approvals cannot be reached", detail: err.Error(), retryAfter: 5}
 }
 
-// followApprovals writes what waits and what becomes of it as server-sent events
-// until the reader or the gateway ends.
+// followApprovals streams pending approvals and their changes as server-sent
+// events until the client disconnects or the gateway stops.
 func (g *Gateway) followApprovals(w http.ResponseWriter, r *http.Request, f approval.Filter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -209,19 +211,19 @@ func (g *Gateway) followApprovals(w http.ResponseWriter, r *http.Request, f appr
 		}
 		return stream.send(": alive\n\n")
 	}
-	_ = g.desk.Follow(r.Context(), approval.Following{ // a reader that is gone cannot be told
+	_ = g.desk.Follow(r.Context(), approval.Following{ // the error is dropped: a client that is gone cannot be told
 		Filter: func() approval.Filter {
-			g.stillPermitted(r) // which it is asked again before anything is told
+			g.stillPermitted(r) // refreshes the caller's permissions before anything is sent
 			return g.seen(r, f)
 		},
 		Changed: changed, Idle: alive, Every: heartbeat,
 	})
 }
 
-// errNotPermitted ends a stream.
+// errNotPermitted ends the stream of a caller that lost its permission.
 var errNotPermitted = errors.New("its reader may no longer follow it")
 
-// answerApproval serves POST /v1/approvals/{id}: what a person says.
+// answerApproval serves POST /v1/approvals/{id}: a person's answer.
 func (g *Gateway) answerApproval(w http.ResponseWriter, r *http.Request) {
 	text, refusal := g.callers.body(r)
 	if refusal != nil {
@@ -241,13 +243,13 @@ func (g *Gateway) answerApproval(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := appendApproval(nil, &now)
 	if err != nil {
-		panic(err) // it was read to be answered
+		panic(err) // it was parsed before it could be answered
 	}
 	writeBody(w, body)
 }
 
-// settleApproval answers for the sender of the request. An approval of a chain
-// that it does not reach is one that there is not.
+// settleApproval records the caller's answer. An approval of a chain that the
+// caller may not reach is reported as not found.
 func (g *Gateway) settleApproval(r *http.Request, id string, answer approval.Answer) (approval.Approval, error) {
 	a, err := g.desk.Get(r.Context(), id)
 	if err == nil && !g.sees(r, a.Chain) {
@@ -260,7 +262,7 @@ func (g *Gateway) settleApproval(r *http.Request, id string, answer approval.Ans
 	return g.desk.Answer(r.Context(), id, answer)
 }
 
-// who is the person that a request comes from, as far as the gateway knows.
+// who names the person behind a request, as far as the gateway knows.
 func (g *Gateway) who(r *http.Request) string {
 	if g.options.CallersFile != "" {
 		return visitorOf(r).Name()
@@ -272,7 +274,7 @@ func (g *Gateway) who(r *http.Request) string {
 	return "anonymous at " + host
 }
 
-// refusedAnswer says why an answer was not taken.
+// refusedAnswer returns the problem for an answer that was not accepted.
 func refusedAnswer(err error) *problem {
 	settled, isSettled := errors.AsType[*approval.SettledError](err)
 	_, isUnusable := errors.AsType[*approval.UnusableError](err)
@@ -291,7 +293,7 @@ func unusableAnswer(err error) *problem {
 	return &problem{status: http.StatusBadRequest, title: "Not an answer", detail: "the body is not an answer: " + err.Error()}
 }
 
-// parseApprovalAnswer reads a body strictly.
+// parseApprovalAnswer parses the body of an answer; unknown fields are errors.
 func parseApprovalAnswer(text []byte) (approval.Answer, error) {
 	var a approval.Answer
 	behavior := ""

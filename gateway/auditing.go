@@ -16,7 +16,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// decision is a verdict with everything that is told of it.
+// decision is a verdict with everything that its record reports.
 type decision struct {
 	id            string
 	at            time.Time
@@ -24,14 +24,15 @@ type decision struct {
 	chain, caller string
 	request       *chain.Request
 	verdict       *chain.Verdict
-	// until is when the caller wants its answer, where it says so.
+	// until is the caller's deadline for the answer; zero if it named none.
 	until time.Time
-	// withheld says that it is told in place of what had been decided.
+	// withheld marks the deny that replaced the original decision because its
+	// record was not durable.
 	withheld bool
 }
 
-// keep has a decision recorded, logged and remembered. Where its record has to
-// be safe and is not, what was allowed is withheld (G12).
+// keep records, logs and remembers a decision. If a record must be durable and
+// is not, an outcome other than a deny is withheld (G12).
 func (g *Gateway) keep(ctx context.Context, d decision) {
 	v := d.verdict
 	r := newRecord(&d)
@@ -51,9 +52,9 @@ func (g *Gateway) keep(ctx context.Context, d decision) {
 	}
 }
 
-// audit has a decision recorded, and returns the record of what its caller is
-// told. Nobody waits for the record of a deny: it stops the call whatever
-// becomes of its record.
+// audit writes the audit record of a decision and returns the record of what the
+// caller is told. It does not wait for the record of a deny: a deny stops the
+// call whether or not it is recorded.
 func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
 	entry := audit.Record{Time: d.at, Body: g.auditBody(ctx, d, r)}
 	if !d.plan.audit.Required || d.verdict.Outcome.Decision == chain.Deny {
@@ -71,8 +72,8 @@ func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
 
 var errHurried = errors.New("its caller wants the answer sooner than it could be told that the record is safe")
 
-// waiting is how long the answer waits for its record: a caller that says how
-// long it waits is denied in time, rather than left to what it makes of silence.
+// waiting limits the wait for a durable record to the caller's own deadline. A
+// caller that sent one gets a deny in time instead of no response.
 func (d *decision) waiting(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.until.IsZero() {
 		return context.WithCancel(ctx)
@@ -80,15 +81,15 @@ func (d *decision) waiting(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadlineCause(ctx, d.until, errHurried)
 }
 
-// withhold puts a deny in place of what was decided, whose record is not safe,
-// and returns the record of that.
+// withhold replaces a decision whose record is not durable with a deny, and
+// returns the record of that deny.
 func (g *Gateway) withhold(ctx context.Context, d *decision, why error) *record {
 	d.withheld = true
 	d.verdict.Outcome = chain.Outcome{
 		Decision: chain.Deny,
 		Reason:   "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)",
 	}
-	if ctx.Err() != nil { // nothing is withheld from anybody
+	if ctx.Err() != nil { // the caller hung up, so nothing is withheld from anybody
 		d.verdict.Abandoned = true
 		d.verdict.Outcome.Reason = "the caller stopped waiting before the record of what was decided was safe"
 		return newRecord(d)
@@ -99,16 +100,16 @@ func (g *Gateway) withhold(ctx context.Context, d *decision, why error) *record 
 	return newRecord(d)
 }
 
-// largestContent is how much of an input or an output goes into a record, in
+// largestContent is the longest input or output that a record includes, in
 // bytes.
 const largestContent = 64 << 10
 
-// auditExtra is how much longer a record of the trail mostly is than that of the
-// log, in bytes.
+// auditExtra is the typical number of bytes that an audit record has beyond the
+// log's record.
 const auditExtra = 256
 
-// auditBody is the record of a decision: that of the log, and what only the
-// audit trail has.
+// auditBody returns the JSON of an audit record: the log's record plus the
+// fields that only the audit trail has.
 func (g *Gateway) auditBody(ctx context.Context, d *decision, r *record) []byte {
 	body := append(make([]byte, 0, len(r.line)+auditExtra), r.line[:len(r.line)-1]...)
 	sum := sha256.Sum256(d.request.JSON())
@@ -124,8 +125,8 @@ func (g *Gateway) auditBody(ctx context.Context, d *decision, r *record) []byte 
 	return append(body, '}')
 }
 
-// appendBreakers appends the state of the breaker of everybody who was asked
-// and has one.
+// appendBreakers appends the breaker state of each participant that was asked
+// and has a breaker.
 func (d *decision) appendBreakers(body []byte) []byte {
 	separator := `,"breakers":[`
 	for i := range d.verdict.Steps {
@@ -147,10 +148,10 @@ func (d *decision) appendBreakers(body []byte) []byte {
 	return body
 }
 
-// appendContent appends an input or an output without the credentials in it.
-// What is too long, or cannot be made free of them, is left out, and its length
-// takes its place. It is put on one line, which a record is: an envelope may
-// have as many as its caller likes.
+// appendContent appends an input or an output with credentials redacted. A value
+// that is too long or cannot be redacted is left out, and its length is recorded
+// instead. The value is written on one line, because a record is one line and an
+// envelope may contain line breaks.
 func (g *Gateway) appendContent(ctx context.Context, body []byte, name string, value json.RawMessage) []byte {
 	if len(value) <= largestContent {
 		if clean, err := g.redactor.Redact(ctx, value); err == nil {
@@ -166,7 +167,7 @@ func newTrail(o Options, observer audit.Observer) *audit.Trail {
 	return audit.New(audit.Options{Outputs: o.Audit, Observer: observer, Logger: o.Logger, Patience: auditPatience})
 }
 
-// auditOutput is the audit trail's part of the gateway's state.
+// auditOutput returns the audit output that writes to the gateway's state.
 func (k *keeper) auditOutput() (audit.Output, error) {
 	if !k.configured() {
 		return audit.Output{}, errors.New("the audit trail is to go to where approvals are kept (HOOKGATE_AUDIT_STATE), and that is nowhere: set HOOKGATE_DATABASE_URL or HOOKGATE_STATE_DIR")
@@ -174,8 +175,8 @@ func (k *keeper) auditOutput() (audit.Output, error) {
 	return audit.Output{Name: "state", Sink: keptRecords{k}, Durable: true}, nil
 }
 
-// keptRecords is a sink that keeps records in the gateway's state, which
-// outlives it.
+// keptRecords is a sink that stores records in the gateway's state. It does not
+// own that state.
 type keptRecords struct{ keeper *keeper }
 
 // Write implements [audit.Sink].
@@ -190,10 +191,10 @@ func (s keptRecords) Write(ctx context.Context, records []audit.Record, _ bool) 
 // Close implements [audit.Sink].
 func (s keptRecords) Close() error { return nil }
 
-// auditPatience is how long an answer waits for its record to be safe.
+// auditPatience is how long an answer waits for its record to become durable.
 const auditPatience = 5 * time.Second
 
-// auditNames are what the outputs of the trail are called.
+// auditNames returns the names of the audit outputs.
 func auditNames(o Options) []string {
 	var names []string
 	for _, out := range o.Audit {
@@ -202,8 +203,8 @@ func auditNames(o Options) []string {
 	return names
 }
 
-// checkAudit says why what the operator's file wants of the audit trail cannot
-// be had.
+// checkAudit returns an error if the configured outputs cannot meet the operator
+// file's audit requirements.
 func (b *builder) checkAudit() error {
 	if b.dry {
 		return nil // where records would go is not part of the files: Check warns
@@ -211,8 +212,8 @@ func (b *builder) checkAudit() error {
 	return auditMistake(b.options.Audit, b.set)
 }
 
-// auditMistake is what is wrong where records have to be safe and none of the
-// outputs can make them so.
+// auditMistake returns an error if records must be durable and no output is
+// durable.
 func auditMistake(outputs []audit.Output, set *config.Set) error {
 	if !auditOf(set).Required || slices.ContainsFunc(outputs, func(out audit.Output) bool { return out.Durable }) {
 		return nil
@@ -220,7 +221,7 @@ func auditMistake(outputs []audit.Output, set *config.Set) error {
 	return set.Operator.AuditMistake("required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true")
 }
 
-// auditOf is what holds for the audit trail by a set of files.
+// auditOf returns the audit settings of a set of files.
 func auditOf(set *config.Set) config.Audit {
 	if set.Operator == nil {
 		return config.Audit{}

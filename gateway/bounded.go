@@ -7,9 +7,9 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// boundedBinding does not ask its participant about calls that are longer than it
-// takes. What it would answer to them is no sign of its health: were it asked,
-// one caller could have its breaker open for all.
+// boundedBinding fails calls that are longer than its participant accepts, without
+// asking it. What the participant would answer to them says nothing about its
+// health: if they were sent, one caller could open its breaker for all.
 type boundedBinding struct {
 	chain.Binding
 	most int // bytes
@@ -23,8 +23,8 @@ func (b boundedBinding) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	return b.Binding.Ask(ctx, call)
 }
 
-// longestCall is how long a call may be that the member is asked about, in bytes; 0
-// is any length.
+// longestCall is the longest call that the member accepts, in bytes; 0 means any
+// length.
 func (m *member) longestCall() int {
 	switch {
 	case m.entry == nil:

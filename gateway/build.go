@@ -21,44 +21,44 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// builder makes a plan of a set of files. Nothing that it makes is used before
+// builder turns a set of files into a plan. Nothing that it makes is used until
 // everything could be made.
 type builder struct {
 	options *Options
 	metrics *metrics.Metrics
 	set     *config.Set
-	// kept are what the plan before holds, by who they are.
+	// kept holds the entries of the previous plan, by identity.
 	kept map[identity]*live
-	// seats are the turns under way, by agent.
+	// seats counts the turns in progress, by agent.
 	seats map[string]*seats
-	// before is the access of the plan before, nil where there is none.
+	// before is the access of the previous plan, nil if there is none.
 	before *access.Access
-	// desk is where calls wait for people.
+	// desk holds the calls that wait for a person.
 	desk *approval.Desk
-	// dry makes nothing that starts a process by itself.
+	// dry skips everything that would start a process by itself.
 	dry bool
 
-	// gone are those of them that have no place in this plan yet; nil before
-	// anybody asked.
+	// gone are the previous plan's entries that have no counterpart in this one
+	// yet; nil until first needed.
 	gone []identity
 
 	made     map[identity]*live
-	fresh    []*live // made here, and to be closed if the plan is not
+	fresh    []*live // made for this plan, and closed if the plan is not built
 	renewals []func()
 	mistakes []error
 }
 
-// built is a plan that can be put in force.
+// built is a plan that is ready to be put in force.
 type built struct {
 	plan     *plan
 	lives    map[identity]*live
 	seats    map[string]*seats
 	activate func()
-	// renewals replace the secrets of what was kept.
+	// renewals replace the secrets of entries that were kept.
 	renewals []func()
 }
 
-// build makes the plan, or says every reason why it cannot.
+// build makes the plan, or returns every reason why it cannot.
 func (b *builder) build() (*built, error) {
 	b.made = map[identity]*live{}
 	interceptors := b.interceptors()
@@ -82,7 +82,7 @@ func (b *builder) build() (*built, error) {
 	return &built{plan: p, lives: b.made, seats: seatsOf(agents), activate: activate, renewals: b.renewals}, nil
 }
 
-// chainDraft is a chain before its observers are known.
+// chainDraft is a chain whose observers do not exist yet.
 type chainDraft struct {
 	options chain.Options
 	members []*member
@@ -96,10 +96,10 @@ func (b *builder) draft(name string, members []*member) chainDraft {
 	}
 }
 
-// assemble gives everybody an observer and makes the chains.
+// assemble gives each participant an observer and makes the chains.
 func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, who *access.Access) (*plan, func(), error) {
 	if len(b.mistakes) > 0 {
-		return nil, nil, nil // they are reason enough
+		return nil, nil, nil // build reports them
 	}
 	series, err := b.metrics.Configure(b.measured(drafts, all, agents, who))
 	if err != nil {
@@ -137,7 +137,7 @@ func (b *builder) assemble(drafts []chainDraft, all []*member, agents []*agent, 
 	return p, series.Activate, errors.Join(errs...)
 }
 
-// measured describes the plan to the metrics.
+// measured describes the plan to the metrics package.
 func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent, who *access.Access) metrics.Config {
 	known := make(map[*member]*metrics.Participant, len(all))
 	for _, m := range all {
@@ -160,7 +160,7 @@ func (b *builder) measured(drafts []chainDraft, all []*member, agents []*agent, 
 	return c
 }
 
-// measured describes the member to the metrics.
+// measured describes the member to the metrics package.
 func (m *member) measured() *metrics.Participant {
 	p := m.participant
 	var passing func() bool
@@ -193,7 +193,7 @@ func breakerState(s transport.BreakerState) metrics.BreakerState {
 	return 0
 }
 
-// certificates are those that the entry names and that end.
+// certificates returns the expiry of each certificate that the entry names.
 func (m *member) certificates() map[metrics.Certificate]time.Time {
 	if m.entry == nil || m.entry.Webhook == nil || m.entry.Webhook.TLS == nil {
 		return nil
@@ -205,12 +205,12 @@ func (m *member) certificates() map[metrics.Certificate]time.Time {
 	return all
 }
 
-// secured says that the way to the member is secured by TLS.
+// secured reports whether the member is reached over TLS.
 func (m *member) secured() bool {
 	return m.entry != nil && m.entry.Webhook != nil && m.entry.Webhook.URL.Scheme == "https"
 }
 
-// causes are the failures that the way to the member can have.
+// causes are the failure causes that the member's binding can report.
 func (m *member) causes() []chain.Cause {
 	answer := []chain.Cause{chain.Timeout, chain.Saturated, chain.Malformed, chain.Panic}
 	switch m.reached {
@@ -233,7 +233,7 @@ func (m *member) causes() []chain.Cause {
 	return nil
 }
 
-// interceptors are the members that an embedding program registered.
+// interceptors returns the members that the embedding program registered.
 func (b *builder) interceptors() []*member {
 	var members []*member
 	for i, in := range b.options.Interceptors {
@@ -253,7 +253,7 @@ func (b *builder) interceptors() []*member {
 	return b.bound(members)
 }
 
-// members are the entries of one file.
+// members returns the entries of one file.
 func (b *builder) members(chainName string, file *config.File) []*member {
 	var members []*member
 	ids := identities(chainName, file)
@@ -272,8 +272,8 @@ func (b *builder) members(chainName string, file *config.File) []*member {
 	return b.bound(members)
 }
 
-// bound gives the participants their bindings. Where one could not be made
-// there is none, and the plan will not be either.
+// bound sets the participants' bindings. A member whose binding could not be
+// made stays without one: the plan is refused in that case.
 func (b *builder) bound(members []*member) []*member {
 	for _, m := range members {
 		if m.live != nil {
@@ -292,7 +292,8 @@ func (b *builder) bound(members []*member) []*member {
 	return members
 }
 
-// live returns what the plan before holds of an entry, or makes it.
+// live returns the running state of an entry: the previous plan's, or a new
+// one.
 func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding, error)) *live {
 	l := b.kept[id]
 	if l == nil && h != nil {
@@ -314,8 +315,8 @@ func (b *builder) live(id identity, h *config.Hook, dial func(*events) (binding,
 	return l
 }
 
-// keepUp gives an entry what is done for it beside asking it. It begins once
-// the plan is in force. An interceptor has no entry.
+// keepUp sets up the background tasks of an entry (canary, warm-up). They start
+// once the plan is in force. An interceptor has no entry.
 func (b *builder) keepUp(l *live, h *config.Hook) {
 	if h == nil {
 		return
@@ -330,7 +331,7 @@ func (b *builder) keepUp(l *live, h *config.Hook) {
 	}
 }
 
-// way returns how an entry is reached and what makes that.
+// way returns the binding of an entry and the function that makes it.
 func (b *builder) way(chainName string, h *config.Hook) (metrics.Binding, func(*events) (binding, error)) {
 	switch {
 	case h.Command != nil:
@@ -356,8 +357,8 @@ func (b *builder) command(h *config.Hook) (binding, error) {
 	return settled(h, "worker")(transport.NewWorker(transport.WorkerOptions{Command: o, Processes: c.Processes, Patience: h.Timeout}))
 }
 
-// environment is what a program finds: what every program finds, and over it
-// what its entry says.
+// environment returns the environment of a subprocess: the base that all share,
+// overridden by the entry's own variables.
 func environment(base []string, own map[string]string) []string {
 	all := slices.Clone(base)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -366,8 +367,8 @@ func environment(base []string, own map[string]string) []string {
 	return all
 }
 
-// unknown are those of some secrets that not every program is told: what a home
-// directory is called, say, is none.
+// unknown removes from secrets the values that are in every subprocess's base
+// environment, such as the path of the home directory: those are not secret.
 func unknown(base, secrets []string) []string {
 	return slices.DeleteFunc(slices.Clone(secrets), func(secret string) bool {
 		return slices.ContainsFunc(base, func(entry string) bool { return strings.HasSuffix(entry, "="+secret) })
@@ -382,8 +383,8 @@ func (b *builder) webhook(chainName string, h *config.Hook, e *events) (binding,
 	return settled(h, "url")(transport.NewWebhook(o))
 }
 
-// renew prepares what is kept of an entry for secrets that are no longer the
-// same. They are replaced once the plan is in force.
+// renew prepares a kept entry for secrets that changed. They are replaced once
+// the plan is in force.
 func (b *builder) renew(l *live, id identity, h *config.Hook) {
 	w, ok := l.binding.(*transport.Webhook)
 	if !ok {
@@ -396,7 +397,7 @@ func (b *builder) renew(l *live, id identity, h *config.Hook) {
 	o, err := b.webhookOptions(id.chain, h, &l.events)
 	if err == nil {
 		if reflect.DeepEqual(before.Auth, h.Webhook.Auth) {
-			o.Authorizer = w.Authorizer() // with the token that it has
+			o.Authorizer = w.Authorizer() // keeps its current token
 		}
 		var apply func()
 		if apply, err = w.Renewed(o); err == nil {
@@ -473,8 +474,8 @@ func breakerOptions(b config.Breaker) transport.BreakerOptions {
 }
 
 func (b *builder) guard(h *config.Hook) (binding, error) {
-	// At an event about which it has nothing to say a guard would allow
-	// everything, and look as if it guarded.
+	// At an event that it does not cover, a guard would allow everything and
+	// still look as if it guarded.
 	if d, ok := guard.Describe(h.Use.Guard); ok && !slices.Contains(d.Events, h.Event) {
 		return nil, h.Mistake("event", fmt.Sprintf("guard %q has nothing to say at %s, only at %v", h.Use.Guard, h.Event, d.Events))
 	}
@@ -482,13 +483,13 @@ func (b *builder) guard(h *config.Hook) (binding, error) {
 	if err != nil {
 		return nil, h.Mistake("with", err.Error())
 	}
-	// The work of a guard is bounded by the length of the call: a short one
-	// needs nobody to hold it to its deadline.
+	// The length of the call bounds the work of a guard, so a short call needs
+	// no goroutine to enforce the deadline.
 	way, err := transport.NewInProcess(transport.InProcessOptions{Interceptor: g, InlineUpTo: 8 << 10})
 	return settled(h, "use")(inProcess{way}, err)
 }
 
-// inProcess is Go code, which holds nothing that must be released.
+// inProcess is an in-process binding, which has no resources to release.
 type inProcess struct{ *transport.InProcess }
 
 // Close implements binding.
@@ -504,11 +505,11 @@ func settled(h *config.Hook, key string) func(binding, error) (binding, error) {
 	}
 }
 
-// shadowCalls is how many calls to one shadow are under way at once.
+// shadowCalls is the maximum number of concurrent calls to one shadow.
 const shadowCalls = 64
 
-// longestTimeout, longestBudget and longestTurn bound what files may say;
-// histograms reach up to them.
+// longestTimeout, longestBudget and longestTurn are the largest values that
+// files may set; the histograms reach up to them.
 const (
 	longestTimeout = 10 * time.Minute
 	longestBudget  = time.Hour

@@ -16,25 +16,25 @@ import (
 	"time"
 )
 
-// callers is what the gateway demands of whoever calls its main listener (G6,
-// G7).
+// callers holds the requirements for requests to a listener (G6, G7).
 type callers struct {
-	// hosts are the names by which it may be called; empty means any.
+	// hosts are the accepted Host names; empty accepts any.
 	hosts    []string
 	maxBytes int64
-	// maxHeld bounds what the bodies of all requests may take together, and
-	// held is what they do.
+	// maxHeld limits the total memory of all request bodies, and held is how much
+	// they use now.
 	maxHeld int64
 	held    atomic.Int64
-	// patience is how long a caller may take to send a body.
+	// patience is how long a caller may take to send a body. It is named in the
+	// error; the server enforces it.
 	patience time.Duration
-	// turns holds a token for each large body that is being read as JSON.
+	// turns holds one token for each large body that is being parsed.
 	turns chan struct{}
 }
 
-// hostsOf returns the names by which a listener at addr may be called: those
-// given, or, on a loopback address, that address and the names of the loopback.
-// Elsewhere names are the business of whoever set up the network.
+// hostsOf returns the accepted Host names of a listener at addr: those given, or,
+// on a loopback address, that address and the loopback's names. Elsewhere any
+// name is accepted, because names there are set up by whoever runs the network.
 func hostsOf(addr string, given []string) []string {
 	if len(given) == 0 && isLoopback(addr) {
 		given = []string{"localhost", "127.0.0.1", "::1", hostname(addr)}
@@ -46,8 +46,8 @@ func hostsOf(addr string, given []string) []string {
 	return names
 }
 
-// isLoopback reports whether a listen address can be reached from this machine
-// alone.
+// isLoopback reports whether a listen address is reachable only from this
+// machine.
 func isLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -60,9 +60,9 @@ func isLoopback(addr string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// check refuses requests that a page in a browser can make. Such a page can
-// send a POST to any address of its machine, and by rebinding a name it can
-// read the answer; it cannot leave out Origin, or choose Host.
+// check refuses requests that a page in a browser could send. Such a page can
+// POST to any address of its machine and, by DNS rebinding, read the response;
+// but it can neither omit Origin nor choose Host.
 func (c *callers) check(r *http.Request) *problem {
 	host := hostname(r.Host)
 	if len(c.hosts) > 0 && !slices.Contains(c.hosts, host) {
@@ -90,9 +90,9 @@ func hostname(hostport string) string {
 	return strings.ToLower(host)
 }
 
-// body reads the whole body of a POST, or says what is wrong with it. The
-// server bounds the time. Who calls it gives back what the text takes, by
-// release.
+// body reads the whole request body, or returns the problem with it. The server's
+// read deadline bounds the time. If body returns text, the caller must call
+// release with it.
 func (c *callers) body(r *http.Request) (text []byte, refusal *problem) {
 	if p := checkContent(r); p != nil {
 		return nil, p
@@ -146,16 +146,16 @@ var (
 	errNoRoom   = errors.New("no room for another body")
 )
 
-// grant is the memory given for a body before its first byte has come, in
-// bytes. The rest has to be sent to be given.
+// grant is the memory reserved for a body before its first byte arrives, in
+// bytes. More is reserved only as bytes arrive.
 const grant = 8 << 10
 
-// readAll reads a body as it comes. What it returns counts as held, also with
-// an error.
+// readAll reads a body, growing the buffer as bytes arrive. The returned buffer
+// counts against the limit even if err is not nil: the caller must release it.
 func (c *callers) readAll(r *http.Request) ([]byte, error) {
 	first := int64(grant)
 	if r.ContentLength >= 0 {
-		first = min(first, r.ContentLength+1) // one byte more, to find the end without growing
+		first = min(first, r.ContentLength+1) // one extra byte, so that EOF is found without growing
 	}
 	c.held.Add(first)
 	text := make([]byte, 0, first)
@@ -184,15 +184,15 @@ func (c *callers) readAll(r *http.Request) ([]byte, error) {
 	}
 }
 
-// release gives back what a body takes.
+// release returns the memory of a body to the limit.
 func (c *callers) release(text []byte) { c.held.Add(-int64(cap(text))) }
 
-// large is the least size of a body that waits for its turn to be read, in bytes.
+// large is the smallest body that waits for its turn to be parsed, in bytes.
 const large = 1 << 20
 
-// inTurn reads a body as JSON once there is a place for it. While a large one is
-// read it takes several times its size, and more of them at once than there are
-// processors would be no faster.
+// inTurn parses a body, waiting for a free slot if the body is large. Parsing
+// takes several times the size of the body in memory, and parsing more of them at
+// once than there are processors would be no faster.
 func inTurn[T any](ctx context.Context, c *callers, text []byte, read func(text []byte) (T, error)) (T, error) {
 	if len(text) < large {
 		return read(text)
@@ -207,9 +207,9 @@ func inTurn[T any](ctx context.Context, c *callers, text []byte, read func(text 
 	}
 }
 
-// checkContent makes sure that the body says it is plain JSON. A page in a
-// browser can send a POST of text/plain anywhere without being asked, one of
-// application/json only where it is invited.
+// checkContent requires the Content-Type application/json. A page in a browser
+// can POST text/plain to any origin without a preflight request, but
+// application/json only where CORS permits it.
 func checkContent(r *http.Request) *problem {
 	if r.Header.Get("Content-Type") != "application/json" { // most callers, without parsing
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -11,25 +11,25 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// canaryWatch puts a call to a hook that it has to deny, again and again. A hook
-// passes if it says no: one that could not answer has denied the call in a
-// chain, but has not shown that it still guards.
+// canaryWatch periodically sends a hook a call that the hook must deny. Only an
+// explicit deny passes: a failure also denies the call in a chain, but does not
+// show that the hook still guards.
 type canaryWatch struct {
 	ask    questioner
 	entry  *atomic.Pointer[config.Hook]
 	events *events
 	log    *slog.Logger
 
-	settled        atomic.Bool // it was checked once, or never will be
+	settled        atomic.Bool // the first check is done, or none will be made
 	passed, failed atomic.Int64
-	latest         atomic.Pointer[canaryCheck] // nil before the first
+	latest         atomic.Pointer[canaryCheck] // nil before the first check
 }
 
-// canaryCheck is what came of one check.
+// canaryCheck is the result of one check.
 type canaryCheck struct {
 	at time.Time
-	// why it was not denied; empty where it was. It reads on after the name of
-	// the hook.
+	// why explains why the call was not denied; empty if it was. It reads on
+	// after the name of the hook.
 	why string
 }
 
@@ -37,7 +37,7 @@ func newCanary(l *live, log *slog.Logger) *canaryWatch {
 	return &canaryWatch{ask: questionerOf(l.binding), entry: &l.declared, events: &l.events, log: log}
 }
 
-// run checks until ctx ends.
+// run repeats the check until ctx ends.
 func (c *canaryWatch) run(ctx context.Context) {
 	defer c.settled.Store(true)
 	for {
@@ -48,12 +48,12 @@ func (c *canaryWatch) run(ctx context.Context) {
 	}
 }
 
-// check puts the call once.
+// check sends the call once.
 func (c *canaryWatch) check(ctx context.Context) {
 	h := c.entry.Load()
 	a := c.ask.put(ctx, h, h.Canary.Request)
 	if ctx.Err() != nil || a.Failure != nil && a.Failure.Cause == chain.Saturated {
-		return // it was not asked, which says nothing about the hook
+		return // the hook was not asked, so there is no result
 	}
 	now := &canaryCheck{at: time.Now(), why: notDenied(a)}
 	before := c.latest.Swap(now)
@@ -77,7 +77,7 @@ func (c *canaryWatch) check(ctx context.Context) {
 	}
 }
 
-// notDenied is why a call was not denied; empty where it was.
+// notDenied explains why a call was not denied; it returns "" for a deny.
 func notDenied(a chain.Answer) string {
 	switch {
 	case a.Failure != nil:
@@ -88,15 +88,15 @@ func notDenied(a chain.Answer) string {
 	return ""
 }
 
-// passing says that the latest check passed. Before the first one it does not.
+// passing reports whether the latest check passed; false before the first check.
 func (c *canaryWatch) passing() bool {
 	latest := c.latest.Load()
 	return latest != nil && latest.why == ""
 }
 
-// CanaryEntry is what became of the call that a hook has to deny.
+// CanaryEntry is the canary of a hook as GET /v1/hooks shows it.
 type CanaryEntry struct {
-	// Passing says that the latest check was denied.
+	// Passing is whether the latest check was denied.
 	Passing       bool       `json:"passing"`
 	Passed        int64      `json:"passed"`
 	Failed        int64      `json:"failed"`
@@ -118,8 +118,8 @@ func (c *canaryWatch) describe() *CanaryEntry {
 	return e
 }
 
-// waitsFor says why a gateway is not ready whose readiness the canary gates;
-// empty where it is. Only a start waits for the first check.
+// waitsFor explains why the canary keeps the gateway from being ready; "" if it
+// does not. A missing first check counts only while the gateway starts.
 func (c *canaryWatch) waitsFor(start bool) string {
 	if c == nil || !c.entry.Load().Canary.GatesReadiness {
 		return ""

@@ -14,14 +14,15 @@ import (
 	"github.com/hookgate/hookgate/gateway/access"
 )
 
-// certificate is what the main listener shows, read again as it is renewed. It
-// is no part of the configuration's digest: replicas may have one each.
+// certificate is the main listener's TLS certificate, reread when its files
+// change. It is not part of the configuration's digest: replicas may use
+// different certificates.
 type certificate struct {
 	certFile, keyFile string
 	pair              atomic.Pointer[tls.Certificate]
 }
 
-// loadCertificate returns nil where no files are named.
+// loadCertificate reads the certificate; it returns nil if no files are named.
 func loadCertificate(certFile, keyFile string) (*certificate, error) {
 	if certFile == "" {
 		return nil, nil //nolint:nilnil // a nil certificate is plain HTTP, and its methods know
@@ -30,8 +31,7 @@ func loadCertificate(certFile, keyFile string) (*certificate, error) {
 	return c, c.reload()
 }
 
-// reload takes up what the files hold now. What is wrong with them leaves the
-// certificate as it was.
+// reload rereads the files. On an error the current certificate stays in use.
 func (c *certificate) reload() error {
 	if c == nil {
 		return nil
@@ -40,7 +40,7 @@ func (c *certificate) reload() error {
 	if err != nil {
 		return fmt.Errorf("the certificate (HOOKGATE_TLS_CERT_FILE, HOOKGATE_TLS_KEY_FILE): %w", err)
 	}
-	if pair.Leaf == nil { // unless GODEBUG says so, reading the pair parses it
+	if pair.Leaf == nil { // parsing the pair sets Leaf, unless GODEBUG says otherwise
 		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
 			return fmt.Errorf("the certificate (HOOKGATE_TLS_CERT_FILE): %w", err)
 		}
@@ -49,7 +49,7 @@ func (c *certificate) reload() error {
 	return nil
 }
 
-// dirs are the directories in which a renewal happens.
+// dirs returns the directories to watch for a renewed certificate.
 func (c *certificate) dirs() []string {
 	if c == nil {
 		return nil
@@ -63,7 +63,8 @@ func (c *certificate) dirs() []string {
 	return slices.Compact(all)
 }
 
-// expiry tells when the certificate is no longer good; nil where there is none.
+// expiry returns a function that reports when the certificate expires, or nil
+// if there is no certificate.
 func (c *certificate) expiry() func() time.Time {
 	if c == nil {
 		return nil
@@ -71,9 +72,9 @@ func (c *certificate) expiry() func() time.Time {
 	return func() time.Time { return c.pair.Load().Leaf.NotAfter }
 }
 
-// secure has a server show the certificate and ask callers for theirs. It does
-// not judge them: a handshake that fails is nobody's answer, a request that is
-// refused is a deny with a reason.
+// secure configures a server to present the certificate and to request client
+// certificates. It does not verify them: a failed handshake gives the caller no
+// response, while a refused request gives it a deny with a reason.
 func (g *Gateway) secure(s *http.Server) {
 	if g.shown == nil {
 		return
@@ -83,7 +84,7 @@ func (g *Gateway) secure(s *http.Server) {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.shown.pair.Load(), nil },
 	}
 	s.Protocols = new(http.Protocols)
-	s.Protocols.SetHTTP1(true) // whose limits are those that this gateway promises
+	s.Protocols.SetHTTP1(true) // HTTP/1 only: the gateway's limits are those of HTTP/1
 	if g.options.CallersFile != "" {
 		s.TLSConfig.ClientAuth = tls.RequestClientCert
 		s.ConnContext = access.ConnContext

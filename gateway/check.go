@@ -17,35 +17,35 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// Report is what a check found in files that are good.
+// Report describes valid configuration files.
 type Report struct {
-	// Files are what was read, for people.
+	// Files names what was read, for people.
 	Files string
-	// Chains are all chains, the operator's first.
+	// Chains lists all chains, the operator's first.
 	Chains []ChainReport
-	// Warnings are what is allowed and probably not meant.
+	// Warnings lists settings that are valid but probably not intended.
 	Warnings []string
 }
 
-// ChainReport is what one chain comes to.
+// ChainReport summarizes one chain.
 type ChainReport struct {
 	Name  string
 	Hooks int
-	// Budget is the longest a decision may take.
+	// Budget is the maximum duration of a decision.
 	Budget time.Duration
-	// WorstCase is how long the participants can take at each event if all of
-	// them hang.
+	// WorstCase is, by event, how long the participants take if all of them
+	// hang.
 	WorstCase map[chain.Event]time.Duration
-	// PersonCase is how long people can take at each event on top of that.
+	// PersonCase is, by event, how much longer it can take to wait for people.
 	PersonCase map[chain.Event]time.Duration
 }
 
-// Check reads the files that o names and makes everything of them that a
-// gateway would, without starting or asking anybody. Of the outputs of the audit
-// trail it uses only what they are, so they need no sink. The error is every
+// Check reads the files that o names and builds everything that a gateway would,
+// without starting a process or asking a participant. It looks only at the
+// properties of the audit outputs, so they need no sink. The error lists every
 // mistake.
 func Check(o Options) (*Report, error) {
-	o.AllowAnonymous = true // where it would listen is not part of the files
+	o.AllowAnonymous = true // the listen address is not part of the files
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func reportOn(o Options, set *config.Set) *Report {
 	return r
 }
 
-// numberOf is a number of things as people write it.
+// numberOf formats a count with its noun in singular or plural.
 func numberOf(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -113,9 +113,9 @@ func numberOf(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// homeless warns of hooks whose approvals would have no place to be kept, with
-// which a gateway does not start. Where the files are checked need not be where
-// they are used.
+// homeless warns of hooks whose approvals have nowhere to be stored; a gateway
+// refuses to start with such hooks. It is only a warning because the files may
+// be checked on a different machine.
 func homeless(members []*member) []string {
 	var warnings []string
 	for _, m := range members {
@@ -127,9 +127,9 @@ func homeless(members []*member) []string {
 	return warnings
 }
 
-// unfindable warns of programs that are not there. That is no mistake: they may
-// come before the first call, and where the files are checked need not be where
-// they are used.
+// unfindable warns of programs that do not exist. It is only a warning because
+// they may be installed before the first call, and the files may be checked on a
+// different machine.
 func unfindable(members []*member, agents map[string]*config.Agent) []string {
 	var warnings []string
 	for _, m := range members {
@@ -151,7 +151,7 @@ func unfindable(members []*member, agents map[string]*config.Agent) []string {
 	return warnings
 }
 
-// String is the report as it is printed.
+// String formats the report for the terminal.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ok\n", r.Files)

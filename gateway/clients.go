@@ -15,8 +15,8 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// The routes of known agents. Their events are in the body or, where the agent
-// does not say them, in the path.
+// The routes of known agents. The event is in the body or, for agents whose body
+// does not name it, in the path.
 const (
 	routeClient           = "/v1/clients/{client}"
 	routeClientEvent      = "/v1/clients/{client}/{event}"
@@ -31,16 +31,16 @@ func clientRoutes() []string {
 	return []string{routeClient, routeClientEvent, routeChainClient, routeChainClientEvent, routeLiteLLM, routeChainLiteLLM}
 }
 
-// clientCodes are the statuses of those routes: an agent is answered with 200
-// whatever happens, but for one that reads the status alone, and one that
-// nobody knows is refused in any way that there is.
+// clientCodes are the status codes of the client routes. An agent gets 200 in
+// all cases, except an agent that reads only the status; an unknown agent gets
+// any of the others.
 func clientCodes() []int { return []int{200, 401, 403, 404, 405, 429, statusHungUp, 500, 503} }
 
-// refusedCodes are the statuses under which a request of a known agent can be
+// refusedCodes are the status codes with which a known agent's request can be
 // refused.
 func refusedCodes() []int { return []int{400, 401, 403, 404, 408, 413, 415, 429, 500, 503} }
 
-// clientsByName returns every known agent.
+// clientsByName returns every known agent, by name.
 func clientsByName() map[string]*client.Client {
 	byName := map[string]*client.Client{}
 	for _, c := range client.All() {
@@ -49,7 +49,7 @@ func clientsByName() map[string]*client.Client {
 	return byName
 }
 
-// measuredClients describes the known agents to the metrics.
+// measuredClients describes the known agents to the metrics package.
 func measuredClients() []metrics.Client {
 	var all []metrics.Client
 	for _, c := range client.All() {
@@ -58,10 +58,10 @@ func measuredClients() []metrics.Client {
 	return all
 }
 
-// clientOf returns the known agent that a request is of by its path, and the
-// event that the path says; nil where it is of none. It works before the request
-// was routed, and where nothing is at the path: an agent that is told a wrong
-// one must not take the answer for an allow.
+// clientOf returns the known agent that the request's path names, and the event
+// in the path; nil if the path names none. It works before routing and also on
+// paths that match no route: an agent that was given a wrong URL must not take
+// the response for an allow.
 func (g *Gateway) clientOf(r *http.Request) (*client.Client, string) {
 	if r.Method != http.MethodPost {
 		return nil, ""
@@ -78,8 +78,8 @@ func (g *Gateway) clientOf(r *http.Request) (*client.Client, string) {
 	return g.clients[name], event
 }
 
-// turnAway answers a request that no chain decides: a known agent in its own
-// dialect, anybody else with the problem.
+// turnAway answers a request that no chain decides: a known agent gets a deny in
+// its own dialect, anybody else the problem.
 func (g *Gateway) turnAway(w http.ResponseWriter, r *http.Request, p *problem) {
 	c, event := g.clientOf(r)
 	if c == nil {
@@ -89,16 +89,16 @@ func (g *Gateway) turnAway(w http.ResponseWriter, r *http.Request, p *problem) {
 	g.refuseClient(w, r, c, event, nil, p)
 }
 
-// refuseClient is the strongest deny of an agent in place of a problem. body is
-// what it sent, as far as it is known.
+// refuseClient answers with the agent's strongest deny instead of a problem.
+// body is what the agent sent, as far as it was read.
 func (g *Gateway) refuseClient(w http.ResponseWriter, r *http.Request, c *client.Client, event string, body []byte, p *problem) {
 	p.head(w)
 	g.metrics.ClientRefused(c.Name(), p.status)
 	g.tell(w, r, c, c.Refuse(event, body, p.reason()))
 }
 
-// tell writes an agent's answer. A command that asks for an agent reads from the
-// header what it was told.
+// tell writes the answer to an agent. The decision is repeated in a header for
+// gateway ask, which relays the answer to the agent.
 func (g *Gateway) tell(w http.ResponseWriter, r *http.Request, c *client.Client, a client.Answer) {
 	if a.Degraded != chain.Undecided {
 		g.metrics.ClientDegraded(c.Name(), a.Degraded)
@@ -115,7 +115,7 @@ func (g *Gateway) tell(w http.ResponseWriter, r *http.Request, c *client.Client,
 // serveClient serves the hooks of known agents.
 func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	c := g.clients[chi.URLParam(r, "client")]
-	if c == nil { // by its path as it was sent: with %2F in it the agent is known all the same
+	if c == nil { // read from the raw path, so that the agent is known even if the path contains %2F
 		g.turnAway(w, r, &problem{
 			status: http.StatusNotFound, title: "Unknown client",
 			detail: fmt.Sprintf("there is no client %.60q: known are %s", chi.URLParam(r, "client"), strings.Join(clientNames(), ", ")),
@@ -141,7 +141,7 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	g.tell(w, r, c, a)
 }
 
-// answerClient asks a chain what an agent asks.
+// answerClient asks a chain about an agent's request.
 func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client.Client, event string, text []byte) (client.Answer, *problem) {
 	explicit, err := explicitAllow(r.URL)
 	if err != nil {
@@ -161,13 +161,12 @@ func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client
 	return call.Answer(verdict.Outcome, explicit), nil
 }
 
-// chainOf is the chain that the path of a request names, the operator's where it
-// names none.
+// chainOf returns the chain that the request's path names, or the operator's.
 func chainOf(r *http.Request) string {
 	return or(chi.URLParam(r, "chain"), config.OperatorChain)
 }
 
-// explicitAllow reads the parameter explicit_allow.
+// explicitAllow parses the query parameter explicit_allow.
 func explicitAllow(u *url.URL) (bool, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

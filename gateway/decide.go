@@ -26,7 +26,7 @@ func (g *Gateway) decideChain(w http.ResponseWriter, r *http.Request) {
 	g.serveDecision(w, r, chi.URLParam(r, "chain"))
 }
 
-// serveDecision reads an envelope, puts it to a chain, and answers.
+// serveDecision decides an envelope by the named chain and writes the answer.
 func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name string) {
 	if refusal := g.reaches(r, name); refusal != nil {
 		g.turnAway(w, r, refusal)
@@ -49,9 +49,9 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 	g.send(w, r, o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output))))
 }
 
-// decide puts what read reads to the chain of that name. It is called once the
-// body is there: one that comes slowly must not be decided by what was in force
-// when it began.
+// decide parses a request with read and puts it to the named chain. Call it
+// only after the body has arrived: a slow body must not be decided by the
+// configuration that was in force when it began.
 func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, read func(context.Context) (*chain.Request, error)) (*chain.Verdict, *problem) {
 	p := g.plans.enter()
 	if p == nil {
@@ -74,7 +74,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	verdict := c.DecideSince(transport.WithTraceparent(r.Context(), trace), request, within, began)
 	d := decision{id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict}
 	if within > 0 {
-		d.until = began.Add(within - min(within/20, 25*time.Millisecond)) // of which the rest is for carrying the answer back
+		d.until = began.Add(within - min(within/20, 25*time.Millisecond)) // the rest is for sending the answer back
 	}
 	g.keep(r.Context(), d)
 	if verdict.Abandoned {
@@ -83,7 +83,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	return verdict, nil
 }
 
-// send writes a decision.
+// send writes the body of a decision, with a write deadline.
 func (g *Gateway) send(w http.ResponseWriter, r *http.Request, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = g.jsonType
@@ -96,20 +96,21 @@ func (g *Gateway) send(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(body) // a caller that is gone cannot be told
 }
 
-// lengthByItself is the longest body whose length net/http says by itself, in
-// bytes.
+// lengthByItself is the longest body for which net/http sets Content-Length
+// itself, in bytes.
 const lengthByItself = 2048
 
-// statusHungUp is the status under which a request is counted whose caller hung
-// up before the answer. It is never sent.
+// statusHungUp is the status code that the metrics use for a request whose
+// caller hung up before the answer. It is never sent.
 const statusHungUp = 499
 
-// identify returns the id of a decision and the trace context of its calls: the
-// caller's, or one made of the id where it gave none that can be carried.
+// identify returns a new decision id and the trace context for the calls to
+// hooks: the caller's traceparent if it is valid, otherwise one derived from
+// the id.
 func identify(r *http.Request) (id, trace string) {
 	u, err := uuid.NewV7()
 	if err != nil {
-		panic("no randomness: " + err.Error()) // which is answered with a deny, as every panic of a handler
+		panic("no randomness: " + err.Error()) // answered with a deny, like every panic of a handler
 	}
 	id = u.String()
 	if trace = r.Header.Get("Traceparent"); !transport.ValidTraceparent(trace) {
@@ -120,8 +121,8 @@ func identify(r *http.Request) (id, trace string) {
 	return id, trace
 }
 
-// wanted is how long the caller will wait, if it said so. A gateway that asks
-// another as a hook does.
+// wanted returns how long the caller will wait for the answer, 0 if it did not
+// say so. A gateway that is the hook of another one receives this header.
 func wanted(r *http.Request) time.Duration {
 	header := r.Header.Get("X-Hookgate-Timeout-Ms")
 	if header == "" {
@@ -129,7 +130,7 @@ func wanted(r *http.Request) time.Duration {
 	}
 	ms, err := strconv.ParseUint(header, 10, 31)
 	if err != nil {
-		return 0 // not ours to understand: the chain's own budget holds
+		return 0 // unreadable: only the chain's own budget applies
 	}
 	return max(time.Duration(ms)*time.Millisecond, time.Millisecond)
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// record is one decision as it is logged, listed and followed: who asked, what
-// was decided, and who said what. It carries neither input nor output.
+// record is one decision as it is logged, listed and streamed: who asked, the
+// outcome, and each participant's answer. It contains neither input nor output.
 type record struct {
-	// What a list can be narrowed by.
+	// The fields that a list can be filtered by.
 	chain, tool, decision, cause string
 
 	id string
-	// line is the record as JSON, without an end.
+	// line is the record as JSON, without the closing newline.
 	line []byte
 }
 
-// longest is how much of a text that a caller or a participant chose goes into
-// a record, in bytes.
+// longest is how many bytes of a text that a caller or a participant chose go
+// into a record.
 const longest = 1024
 
 func clip(text string) string {
@@ -34,13 +34,13 @@ func clip(text string) string {
 	}
 	end := longest
 	for !utf8.RuneStart(text[end]) {
-		end-- // no half of a character
+		end-- // do not cut a character in half
 	}
 	return text[:end] + "…"
 }
 
-// newRecord makes the record of a verdict. It keeps nothing of the request
-// alive but its tool's name.
+// newRecord makes the record of a verdict. Of the request it retains only the
+// tool's name, so the request itself can be freed.
 func newRecord(of *decision) *record {
 	r, v := of.request, of.verdict
 	d := &record{
@@ -80,7 +80,7 @@ func newRecord(of *decision) *record {
 	return d
 }
 
-// appendAnswer appends one participant's part in a decision.
+// appendAnswer appends one participant's step in a decision.
 func appendAnswer(line []byte, s *chain.Step) []byte {
 	line = append(line, `{"name":`...)
 	line = appendShown(line, s.Participant.Name)
@@ -97,14 +97,15 @@ func appendAnswer(line []byte, s *chain.Step) []byte {
 	return append(appendMilliseconds(line, s.Took), '}')
 }
 
-// appendText appends another member of an object.
+// appendText appends a member to an object, cutting the value to [longest]
+// bytes.
 func appendText(line []byte, name, value string) []byte {
 	line = append(append(append(line, `,"`...), name...), `":`...)
 	return appendShown(line, clip(value))
 }
 
-// appendShown appends a JSON string in which whatever would act on a screen, or
-// end a line for some reader, is escaped.
+// appendShown appends a JSON string, escaping the characters that could act on
+// a terminal or that some readers take for a line break.
 func appendShown(line []byte, text string) []byte {
 	if isPlain(text) {
 		return append(append(append(line, '"'), text...), '"')
@@ -127,7 +128,7 @@ func appendShown(line []byte, text string) []byte {
 	return append(line, '"')
 }
 
-// isPlain reports whether a JSON string and a screen show text as it is.
+// isPlain reports whether text needs no escaping in JSON or on a terminal.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -137,7 +138,7 @@ func isPlain(text string) bool {
 	return true
 }
 
-// appendMore is appendText for what is left out where it is empty.
+// appendMore is [appendText], but omits the member if the value is empty.
 func appendMore(line []byte, name, value string) []byte {
 	if value == "" {
 		return line
@@ -156,8 +157,7 @@ func appendMilliseconds(line []byte, d time.Duration) []byte {
 	return line
 }
 
-// history keeps the latest decisions and passes new ones on to who follows
-// them.
+// history keeps the latest decisions and passes new ones to its followers.
 type history struct {
 	mu        sync.Mutex
 	latest    []*record // a ring
@@ -166,11 +166,11 @@ type history struct {
 	closed    bool
 }
 
-// follower is somebody who reads decisions as they are made. One that reads too
-// slowly misses some, and is told how many.
+// follower is a reader of the decision stream. A follower that reads too slowly
+// misses decisions and is told how many.
 type follower struct {
 	decisions chan *record
-	missed    int // since the last one that went through
+	missed    int // since the last one that was delivered
 }
 
 func newHistory(size int) *history {
@@ -193,8 +193,8 @@ func (h *history) add(d *record) {
 	}
 }
 
-// list returns up to limit of the latest decisions that keep holds for, newest
-// first.
+// list returns up to limit of the latest decisions for which keep is true,
+// newest first.
 func (h *history) list(limit int, keep func(*record) bool) []*record {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,7 +211,7 @@ func (h *history) list(limit int, keep func(*record) bool) []*record {
 	return found
 }
 
-// follow returns a follower, false once the history is closed.
+// follow adds a follower; it returns false if the history is closed.
 func (h *history) follow() (*follower, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -223,14 +223,15 @@ func (h *history) follow() (*follower, bool) {
 	return f, true
 }
 
-// leave ends a follower.
+// leave removes a follower.
 func (h *history) leave(f *follower) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.followers, f)
 }
 
-// takeMissed returns how many decisions the follower missed and forgets them.
+// takeMissed returns how many decisions the follower missed, and resets the
+// count.
 func (h *history) takeMissed(f *follower) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -239,7 +240,7 @@ func (h *history) takeMissed(f *follower) int {
 	return n
 }
 
-// close ends every follower, so that a stop does not wait for them.
+// close ends every follower, so that a stop does not wait for open streams.
 func (h *history) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

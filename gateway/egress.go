@@ -10,15 +10,16 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// EgressOptions say where hooks may connect.
+// EgressOptions say which addresses hooks may connect to.
 type EgressOptions struct {
-	// Deny and Allow hold for every hook, ChainsDeny and ChainsAllow for those of
-	// tenants' chains on top of it, as [egress.Options] has them. Tenants' are
-	// kept from metadata services and link-local addresses whatever is said.
+	// Deny and Allow apply to every hook, ChainsDeny and ChainsAllow in addition
+	// to the hooks of tenants' chains; [egress.Options] defines the entries.
+	// Tenants' hooks never reach metadata services and link-local addresses,
+	// whatever these fields say.
 	Deny, Allow, ChainsDeny, ChainsAllow []string
 }
 
-// egressPolicies are those of the operator's hooks and of tenants'.
+// egressPolicies are the policies of the operator's and of the tenants' hooks.
 type egressPolicies struct{ operator, tenants egress.Policies }
 
 func (o EgressOptions) policies() (egressPolicies, error) {
@@ -37,10 +38,10 @@ func (o EgressOptions) policies() (egressPolicies, error) {
 	return all, errors.Join(err, errTenants)
 }
 
-// whereabouts is where the hooks of one file may connect.
+// whereabouts is the egress policy for the hooks of one file.
 type whereabouts struct{ egress.Policies }
 
-// egress is where the hooks of a chain may connect; the empty name is the
+// egress returns the egress policy of a chain's hooks; the empty name is the
 // operator's file.
 func (b *builder) egress(chainName string) whereabouts {
 	if chainName == "" {
@@ -49,7 +50,7 @@ func (b *builder) egress(chainName string) whereabouts {
 	return whereabouts{b.options.egress.tenants}
 }
 
-// permit is asked about each address, nil where all are permitted.
+// permit returns the check for each address, nil if all are permitted.
 func (w whereabouts) permit() transport.Permit {
 	if len(w.Policies) == 0 {
 		return nil
@@ -57,11 +58,11 @@ func (w whereabouts) permit() transport.Permit {
 	return w.Permit
 }
 
-// check refuses an entry that names a place where it may not connect.
+// check refuses an entry that names a URL it may not connect to.
 func (w whereabouts) check(h *config.Hook) error {
 	named := map[string]*url.URL{"url": h.Webhook.URL, "proxy": h.Webhook.Proxy.URL}
 	if a := h.Webhook.Auth; a != nil && a.OAuth2 != nil {
-		if u, err := url.Parse(a.OAuth2.TokenURL); err == nil { // else that is refused
+		if u, err := url.Parse(a.OAuth2.TokenURL); err == nil { // an invalid URL is refused elsewhere
 			named["auth"] = u
 		}
 	}

@@ -8,25 +8,26 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// events are what happens to an entry beside its answers, on its way to the
-// metrics. They can begin before there are series to count them in.
+// events passes what happens to an entry, apart from its answers, to the
+// metrics. Events can occur before there are series to count them in; those are
+// dropped.
 type events struct {
 	seen atomic.Pointer[counted]
 }
 
-// counted is where they are counted, and under which name.
+// counted is the series that count the events, and the entry's name.
 type counted struct {
 	name   string
 	series *metrics.ParticipantObserver
 }
 
-// countedBy gives them their series. Those of a later plan count on in the same
-// place, since series are shared by name.
+// countedBy sets the series. A later plan's series continue the same counts,
+// because series are shared by name.
 func (e *events) countedBy(name string, series *metrics.ParticipantObserver) {
 	e.seen.Store(&counted{name: name, series: series})
 }
 
-// name is that of the entry, for the log.
+// name returns the entry's name, for the log.
 func (e *events) name() string {
 	if seen := e.seen.Load(); seen != nil {
 		return seen.name
@@ -34,7 +35,7 @@ func (e *events) name() string {
 	return ""
 }
 
-// count counts one of them, if there are series.
+// count counts one event, if there are series.
 func (e *events) count(in func(*metrics.ParticipantObserver)) {
 	if seen := e.seen.Load(); seen != nil {
 		in(seen.series)
@@ -53,7 +54,7 @@ func (e *events) FirstCall(took time.Duration, answered bool) {
 
 // Connected implements [transport.WebhookObserver].
 func (e *events) Connected(reused bool) {
-	if seen := e.seen.Load(); seen != nil { // at every call, so without a closure
+	if seen := e.seen.Load(); seen != nil { // runs for every call, so it avoids a closure
 		seen.series.Connected(reused)
 	}
 }
@@ -85,7 +86,7 @@ func (e *events) checked(passed bool) {
 	e.count(func(o *metrics.ParticipantObserver) { o.CanaryChecked(passed) })
 }
 
-// warmed counts a try to warm the endpoint up.
+// warmed counts an attempt to warm the endpoint up.
 func (e *events) warmed(passed bool) {
 	e.count(func(o *metrics.ParticipantObserver) { o.WarmedUp(passed) })
 }

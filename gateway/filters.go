@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// filters reads the query by which a list is narrowed. A filter that there is
-// not, or that is given twice, is refused: what it would have left out would be
-// taken for what was asked for.
+// filters parses the query parameters that filter a list. An unknown or
+// repeated parameter is an error: ignoring it would return entries that the
+// caller meant to exclude.
 func filters(r *http.Request, known ...string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

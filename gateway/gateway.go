@@ -27,10 +27,10 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// Options configure a gateway. The zero Options are a gateway on the loopback
-// with the default chain.
+// Options configure a gateway. The zero Options listen on the loopback and use the
+// default chain.
 type Options struct {
-	// Addr and AdminAddr are where it listens. Default 127.0.0.1:8080 and
+	// Addr and AdminAddr are the listen addresses. Default 127.0.0.1:8080 and
 	// 127.0.0.1:8081.
 	Addr, AdminAddr string
 	// ConfigFile is the operator's hooks file. Empty means the default chain.
@@ -39,91 +39,93 @@ type Options struct {
 	ChainsDir string
 	// AgentsDir is the directory of agents' profiles. Empty means none.
 	AgentsDir string
-	// CallersFile is who may call. Empty means that callers are not told apart.
+	// CallersFile lists the callers. Empty means that callers are not
+	// authenticated.
 	CallersFile string
-	// TLSCertFile and TLSKeyFile are what the main listener shows as its
-	// certificate. Empty means plain HTTP.
+	// TLSCertFile and TLSKeyFile are the main listener's certificate and key.
+	// Empty means plain HTTP.
 	TLSCertFile, TLSKeyFile string
-	// StateDir is where approvals are kept in a file of this process alone, and
-	// DatabaseURL the PostgreSQL database where they are kept for several; the
-	// database wins. Without either there is nobody to ask. Both are opened when
-	// something first needs them.
+	// StateDir is the directory of a state file that only this process uses;
+	// DatabaseURL is a PostgreSQL database that several replicas can share. They
+	// hold approvals and, with AuditState, audit records. DatabaseURL takes
+	// precedence. Without either nobody can be asked for approval. Both are opened
+	// on first use.
 	StateDir, DatabaseURL string
-	// Egress says where hooks may connect.
+	// Egress restricts where hooks may connect.
 	Egress EgressOptions
-	// Interceptors are asked before every hook of a file, in this order.
+	// Interceptors are asked before all hooks from files, in this order.
 	Interceptors []transport.Interceptor
-	// InterceptorTimeout is the longest each of them may take. Default 5 s.
+	// InterceptorTimeout is the deadline of each interceptor. Default 5 s.
 	InterceptorTimeout time.Duration
-	// InterceptorInlineUpTo asks them on the goroutine of the request where the
-	// envelope has no more than that many bytes. It saves about as much as a small
-	// decision costs, and gives up what holds an interceptor to its deadline: see
-	// [transport.InProcessOptions]. Zero asks no call so.
+	// InterceptorInlineUpTo runs interceptors on the goroutine of the request if
+	// the envelope has at most that many bytes. It saves about the cost of a small
+	// decision, but the deadline of an interceptor is not enforced then: see
+	// [transport.InProcessOptions]. Zero runs none inline.
 	InterceptorInlineUpTo int
 
-	// AllowAnonymous lets it listen beyond the loopback although it does not
-	// tell its callers apart.
+	// AllowAnonymous permits a non-loopback Addr without CallersFile.
 	AllowAnonymous bool
-	// AllowedHosts are the names by which callers may call it. Empty means the
-	// names of the loopback where it listens there, and any name elsewhere.
+	// AllowedHosts are the accepted Host names. Empty means the loopback's names
+	// if Addr is a loopback address, and any name otherwise.
 	AllowedHosts []string
-	// MaxRequestBytes bounds the body of a request. Default 16 MiB.
+	// MaxRequestBytes limits the body of a request. Default 16 MiB.
 	MaxRequestBytes int64
-	// MaxInFlight bounds the requests at once. Default 16384.
+	// MaxInFlight limits the concurrent requests. Default 16384.
 	MaxInFlight int
-	// MaxTurns bounds the turns of one agent at once. Default 32.
+	// MaxTurns limits the concurrent turns of one agent. Default 32.
 	MaxTurns int
-	// BodyTimeout is how long a caller may take to send a request, and how long
-	// to read an answer. Default 30 s.
+	// BodyTimeout limits the time for receiving a request, and separately that for
+	// sending the response. Default 30 s.
 	BodyTimeout time.Duration
-	// DrainDelay is how long a stop still takes new calls, after it was announced.
-	// Default none.
+	// DrainDelay is how long the gateway still accepts new calls after a stop was
+	// announced. Default none.
 	DrainDelay time.Duration
-	// DrainTimeout is how long calls in flight may take to end at a stop.
+	// DrainTimeout is how long calls in flight may take to finish at a stop.
 	// Default 30 s.
 	DrainTimeout time.Duration
-	// RecentDecisions is how many decisions are remembered. Default 1000; less
-	// than zero means none.
+	// RecentDecisions is how many decisions GET /v1/decisions remembers. Default
+	// 1000; negative means none.
 	RecentDecisions int
-	// ReloadInterval is how often files are looked at where no change was
-	// announced. Default 10 s.
+	// ReloadInterval is how often files are checked even without a change
+	// notification. Default 10 s.
 	ReloadInterval time.Duration
-	// Pprof serves profiles on the admin listener.
+	// Pprof serves /debug/pprof/ on the admin listener.
 	Pprof bool
 
-	// LookupEnv finds the variables that files refer to. Nil finds none.
+	// LookupEnv resolves the variables that files refer to. Nil resolves none.
 	LookupEnv func(string) (string, bool)
-	// EnvironmentProxy is the proxy of entries that say proxy: environment. Nil
-	// is none.
+	// EnvironmentProxy is the proxy of entries with proxy: environment. Nil means
+	// no proxy.
 	EnvironmentProxy func(*http.Request) (*url.URL, error)
-	// HookEnvironment is the environment of subprocesses, as NAME=VALUE; what
-	// their entries say comes on top. It is that of agents as well.
+	// HookEnvironment is the base environment of subprocesses and agents, as
+	// NAME=VALUE; an entry's own variables override it.
 	HookEnvironment []string
-	// Logger takes what operators want to know. Nil discards it.
+	// Logger receives the operator's log. Nil discards it.
 	Logger *slog.Logger
-	// DecisionLog takes one line of JSON for each decision, in one Write; it is
-	// used from many goroutines and must not block for long. Nil is nobody.
+	// DecisionLog receives one line of JSON for each decision, in one Write. Write
+	// is called from many goroutines and must not block for long. Nil means no
+	// log.
 	DecisionLog io.Writer
-	// Tracer makes spans. Nil makes none, and costs nothing.
+	// Tracer makes the spans. Nil makes none, at no cost.
 	Tracer Tracer
-	// Audit is where records of decisions go. The gateway closes the sinks, once
-	// New has returned it.
+	// Audit lists the outputs for decision records. The gateway closes the sinks
+	// once New has returned successfully.
 	Audit []audit.Output
-	// AuditState has records go to where approvals are kept as well.
+	// AuditState also writes records to the state in StateDir or DatabaseURL.
 	AuditState bool
-	// Registry takes the metrics. Nil means one of the gateway's own.
+	// Registry receives the metrics. Nil means a registry of the gateway's own.
 	Registry *prometheus.Registry
-	// Version, Revision and GoVersion say what was built.
+	// Version, Revision and GoVersion describe the build.
 	Version, Revision, GoVersion string
 
-	// approvalPoll is how often who waits for a person looks by himself. Zero is
-	// the default.
+	// approvalPoll is how often a waiting call polls for its approval. Zero is the
+	// default.
 	approvalPoll time.Duration
-	// egress is what Egress comes to.
+	// egress holds the policies compiled from Egress.
 	egress egressPolicies
 }
 
-// withDefaults fills in what was left out and refuses what cannot be.
+// withDefaults fills in defaults and rejects invalid values.
 func (o Options) withDefaults() (Options, error) {
 	var errs []error
 	bound := func(name string, value int64) {
@@ -175,7 +177,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
-// or is value, or the fallback where value was left out.
+// or returns value, or fallback if value is zero.
 func or[T comparable](value, fallback T) T {
 	var zero T
 	if value == zero {
@@ -189,10 +191,10 @@ type Gateway struct {
 	options Options
 	log     *slog.Logger
 	callers *callers
-	trail   *audit.Trail // nil until there is a configuration in force
-	// redactor takes credentials out of what records hold of inputs and outputs.
+	trail   *audit.Trail // nil until a configuration is in force
+	// redactor removes credentials from the inputs and outputs in records.
 	redactor *guard.Redactor
-	shown    *certificate // nil where the main listener speaks plain HTTP
+	shown    *certificate // nil if the main listener uses plain HTTP
 	metrics  *metrics.Metrics
 	scrapes  http.Handler
 	history  *history
@@ -200,28 +202,29 @@ type Gateway struct {
 	desk     *approval.Desk
 	plans    plans
 	clients  map[string]*client.Client
-	// jsonType is the value of a header that every decision has.
+	// jsonType is the Content-Type header value of every decision.
 	jsonType []string
 
 	closing  sync.Once
 	flying   *atomic.Int64 // requests being answered
 	stopping atomic.Bool
-	// first are the entries for whose warm-up and canary a start waits.
+	// first are the entries whose warm-up and canary readiness waits for at the
+	// start.
 	first   []*live
-	refused atomic.Pointer[string] // why the latest files were refused; nil where they were not
+	refused atomic.Pointer[string] // why the latest files were refused; nil if they were not
 
-	reloading sync.Mutex // held by whoever changes what follows
+	reloading sync.Mutex // guards the fields below
 	set       *config.Set
 	lives     map[identity]*live
 	seats     map[string]*seats // by agent
-	retiring  sync.WaitGroup    // a plan for each of which somebody is not gone yet
+	retiring  sync.WaitGroup    // counts replaced plans that still have requests
 	waitingMu sync.Mutex
-	waiting   map[*plan]struct{} // those plans
+	waiting   map[*plan]struct{} // the plans that retiring counts
 }
 
-// New returns a gateway with its configuration in force, or every reason why
-// there cannot be one (G3). It listens once it runs; one that is not run must
-// be closed.
+// New returns a gateway with its configuration in force, or every reason why it
+// cannot (G3). The gateway listens once Run or Serve is called. A caller that
+// calls neither must call Close.
 func New(options Options) (*Gateway, error) {
 	o, err := options.withDefaults()
 	if err != nil {
@@ -287,8 +290,8 @@ func newMetrics(o Options, registry *prometheus.Registry, flying *atomic.Int64, 
 	})
 }
 
-// Run serves until ctx ends, then drains and releases everything. It is called
-// once.
+// Run listens and serves until ctx ends, then drains and releases everything. It
+// may be called only once.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.Close()
 	main, err := listen(ctx, g.options.Addr, "HOOKGATE_ADDR")
@@ -310,7 +313,7 @@ func listen(ctx context.Context, addr, variable string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve is Run on listeners that exist. It closes them.
+// Serve is [Gateway.Run] on existing listeners, which it closes.
 func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	defer g.Close()
 	watching, stopWatching := context.WithCancel(ctx)
@@ -339,8 +342,7 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	return err
 }
 
-// served is the error of a server that ended, which is none where it was told
-// to.
+// served returns the error of a server that ended; a regular shutdown is none.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -348,17 +350,17 @@ func served(err error) error {
 	return err
 }
 
-// drain announces the stop, lets calls in flight end, and ends those that do
-// not within the time (G9). The admin listener answers until the last.
+// drain announces the stop, lets calls in flight finish, and cuts off those that
+// exceed DrainTimeout (G9). The admin listener answers until the end.
 func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	g.stopping.Store(true)
 	g.log.LogAttrs(ctx, slog.LevelInfo, "stopping",
 		slog.String("drain_delay", g.options.DrainDelay.String()), slog.String("drain_timeout", g.options.DrainTimeout.String()))
-	// Whoever sends callers here takes a while to see that this is not ready.
-	// Until then they are answered, and asked to come by another connection.
+	// Load balancers take a while to notice that this gateway is not ready. Until
+	// then it answers, and asks callers to use a new connection.
 	<-time.After(g.options.DrainDelay)
 	g.history.close()
-	g.desk.Stop() // nobody can answer any more, so waiting would only be longer
+	g.desk.Stop() // approvals can no longer be answered here: end the waits
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
 	if err := main.Shutdown(ctx); err != nil {
@@ -370,7 +372,7 @@ func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	return admin.Close()
 }
 
-// Close releases the participants once nobody asks them any more. It may be
+// Close releases the participants once no call uses them any more. It may be
 // called more than once.
 func (g *Gateway) Close() {
 	g.reloading.Lock()

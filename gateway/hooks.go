@@ -3,8 +3,8 @@ package gateway
 import "net/http"
 
 // serveHooks serves GET /v1/hooks: every participant of the configuration in
-// force, in the order in which they are asked; of tenants, those of the chains
-// that the caller reaches.
+// force, in the order in which they are asked; tenants' hooks only of the
+// chains that the caller may reach.
 func (g *Gateway) serveHooks(w http.ResponseWriter, r *http.Request) {
 	p := g.plans.enter()
 	if p == nil {
@@ -17,7 +17,7 @@ func (g *Gateway) serveHooks(w http.ResponseWriter, r *http.Request) {
 		Hooks  []HookEntry `json:"hooks"`
 	}{p.sum, []HookEntry{}}
 	for _, m := range p.hooks {
-		// The operator's are part of every chain.
+		// The operator's hooks are part of every chain.
 		if m.chain == "" || g.sees(r, m.chain) {
 			answer.Hooks = append(answer.Hooks, m.describe())
 		}

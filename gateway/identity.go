@@ -8,15 +8,15 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// identity says which entry of one plan is which entry of the next.
+// identity matches an entry of one plan with the same entry of the next.
 type identity struct {
 	chain, name string
 	fingerprint [32]byte
-	// nth tells apart entries that are the same to the letter.
+	// nth distinguishes identical entries.
 	nth int
 }
 
-// identities are those of the entries of one file.
+// identities returns the identities of the entries of one file.
 func identities(chainName string, file *config.File) []identity {
 	var all []identity
 	twins := map[identity]int{}
@@ -30,9 +30,9 @@ func identities(chainName string, file *config.File) []identity {
 	return all
 }
 
-// renamed returns what the plan before holds of an entry of the same chain that
-// has only changed its name: one that is made of the same, and that this plan
-// does not have under its own name. It is nil where there is none.
+// renamed returns the running state of a previous entry of the same chain that
+// differs from id only in its name, and that this plan no longer has under the
+// old name. It returns nil if there is none.
 func (b *builder) renamed(id identity) *live {
 	if b.gone == nil {
 		b.gone = b.missing()
@@ -46,8 +46,8 @@ func (b *builder) renamed(id identity) *live {
 	return nil
 }
 
-// missing are the entries of the plan before that this one does not have under
-// their names, in an order that is always the same.
+// missing returns the previous plan's entries whose identity this plan lacks,
+// in a deterministic order.
 func (b *builder) missing() []identity {
 	there := map[identity]bool{}
 	for _, id := range identities("", b.set.Operator) {
@@ -58,7 +58,7 @@ func (b *builder) missing() []identity {
 			there[id] = true
 		}
 	}
-	gone := []identity{} // even of nothing: it is made once
+	gone := []identity{} // never nil, so that it is computed only once
 	for id := range maps.Keys(b.kept) {
 		if !there[id] {
 			gone = append(gone, id)

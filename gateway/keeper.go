@@ -9,27 +9,27 @@ import (
 	"github.com/hookgate/hookgate/gateway/state"
 )
 
-// kept is what keeps the gateway's state.
+// kept is the store behind the gateway's state.
 type kept interface {
 	approval.Store
 	audit.Store
 	Close() error
 }
 
-// keeper opens the gateway's state when something first needs it. What needs it
-// shares it: a file can be opened once.
+// keeper opens the gateway's state on first use. All users share the one store,
+// because a state file can be opened only once.
 type keeper struct {
 	dir, databaseURL string
 	log              *slog.Logger
 
 	mu   sync.Mutex
-	open kept // nil until it is opened
+	open kept // nil until opened
 }
 
-// configured reports whether there is a place for state.
+// configured reports whether a place for state is configured.
 func (k *keeper) configured() bool { return k.dir != "" || k.databaseURL != "" }
 
-// get returns the state, opened.
+// get returns the store, opening it first if necessary.
 func (k *keeper) get() (kept, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,7 +52,7 @@ func (k *keeper) get() (kept, error) {
 	return b, nil
 }
 
-// close lets go of the state. Nobody may use it any more.
+// close closes the store. It must not be used afterwards.
 func (k *keeper) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

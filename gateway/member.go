@@ -10,14 +10,15 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// binding is what the gateway needs of a way to reach a participant.
+// binding is what the gateway needs of a participant's binding.
 type binding interface {
 	chain.Binding
 	Status() transport.Status
 	Close()
 }
 
-// member is one participant of a plan with everything the gateway knows of it.
+// member is one participant of a plan with everything the gateway knows about
+// it.
 type member struct {
 	*live
 	participant *chain.Participant
@@ -26,35 +27,36 @@ type member struct {
 	entry       *config.Hook // nil for interceptors
 }
 
-// live is what outlasts a reload that did not touch the entry (G5): the way to
-// the participant, with its breaker and its processes, and the counts.
+// live is what survives a reload that did not change the entry (G5): the
+// binding, with its breaker and its processes, and the counts.
 type live struct {
 	binding binding
 	counts  counts
 	events  events
-	// upkeep is what the gateway does for the entry on its own account.
+	// upkeep runs the entry's background tasks.
 	upkeep upkeep
 	warmup *warmup      // nil where there is none
 	canary *canaryWatch // nil where there is none
-	// declared is the entry as the latest plan in force has it.
+	// declared is the entry as the latest plan in force declares it.
 	declared atomic.Pointer[config.Hook]
-	// holders is how many plans hold it; the last one to let go closes it.
+	// holders is the number of plans that use it; the last one to release it
+	// closes it.
 	holders atomic.Int64
 }
 
-// counts are what one entry said since it came into force.
+// counts are the answers of one entry since it came into force.
 type counts struct {
 	allow, deny, modify, replace, failure, failedOpen atomic.Int64
 	lastFailure                                       atomic.Pointer[failure]
 }
 
-// failure is a failure with its moment.
+// failure is a failure with the time when it happened.
 type failure struct {
 	at  time.Time
 	why chain.Failure
 }
 
-// observer counts for /v1/hooks and passes on to the metrics of one plan.
+// observer counts for /v1/hooks and forwards to the metrics of one plan.
 type observer struct {
 	*counts
 	metrics chain.ParticipantObserver
@@ -103,7 +105,7 @@ type HookEntry struct {
 	Guard     bool     `json:"guard"`
 	OnFailure string   `json:"on_failure"`
 	TimeoutMS int64    `json:"timeout_ms"`
-	// FirstCallTimeoutMS holds instead while the hook is cold.
+	// FirstCallTimeoutMS replaces TimeoutMS while the hook is cold.
 	FirstCallTimeoutMS int64         `json:"first_call_timeout_ms,omitempty"`
 	InFlight           int           `json:"in_flight"`
 	Breaker            *BreakerEntry `json:"breaker,omitempty"`
@@ -123,7 +125,7 @@ type BreakerEntry struct {
 	Throttled           bool         `json:"throttled,omitempty"`
 }
 
-// WindowEntry is what a breaker that opens at a ratio of failures looks at.
+// WindowEntry is the sample of a breaker that opens at a failure ratio.
 type WindowEntry struct {
 	Calls    int `json:"calls"`
 	Failures int `json:"failures"`
@@ -136,7 +138,7 @@ type WorkersEntry struct {
 	Restarts  int64 `json:"restarts"`
 }
 
-// CountsEntry is what an entry said since it came into force.
+// CountsEntry counts the answers of an entry since it came into force.
 type CountsEntry struct {
 	Allow      int64 `json:"allow"`
 	Deny       int64 `json:"deny"`
@@ -191,7 +193,7 @@ func (m *member) describe() HookEntry {
 	return e
 }
 
-// describe returns the failure as /v1/hooks shows it, nil where there is none.
+// describe returns the failure as /v1/hooks shows it, nil for a nil failure.
 func (f *failure) describe() *FailureEntry {
 	if f == nil {
 		return nil

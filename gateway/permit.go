@@ -12,8 +12,8 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// scopeOf is what a caller has to be allowed to do for a route. A route that is
-// not listed is nobody's (G11).
+// scopeOf returns the scope that a caller needs for a route. No caller may use
+// a route that is not listed (G11).
 func scopeOf(route string) access.Scope {
 	switch route {
 	case routeDecide, routeDecideChain, routeClient, routeClientEvent, routeChainClient, routeChainClientEvent, routeLiteLLM, routeChainLiteLLM:
@@ -28,7 +28,7 @@ func scopeOf(route string) access.Scope {
 	return 0
 }
 
-// access makes the access of the set, nil where callers are not told apart.
+// access compiles the set's callers; nil if callers are not authenticated.
 func (b *builder) access() *access.Access {
 	if b.set.Callers == nil {
 		return nil
@@ -40,7 +40,7 @@ func (b *builder) access() *access.Access {
 	return a
 }
 
-// callersOf are the callers of an access, in order.
+// callersOf returns the callers of an access, in order; none for nil.
 func callersOf(a *access.Access) []*access.Caller {
 	if a == nil {
 		return nil
@@ -48,7 +48,7 @@ func callersOf(a *access.Access) []*access.Caller {
 	return a.Callers()
 }
 
-// accessInForce is the access of the plan in force, nil where there is none.
+// accessInForce returns the access of the plan in force, nil if there is none.
 func (g *Gateway) accessInForce() *access.Access {
 	if p := g.plans.current(); p != nil {
 		return p.access
@@ -56,7 +56,7 @@ func (g *Gateway) accessInForce() *access.Access {
 	return nil
 }
 
-// authReasons are why nobody may be known by a request.
+// authReasons lists the reasons for which authentication can fail.
 func authReasons(o Options) []string {
 	if o.CallersFile == "" {
 		return nil
@@ -68,14 +68,14 @@ func authReasons(o Options) []string {
 	return all
 }
 
-// visitorKey is where the context of a request carries its visitor.
+// visitorKey is the context key of a request's visitor.
 type visitorKey struct{}
 
-// visitor is a caller with the request that it sends. The zero visitor reaches
-// nothing.
+// visitor is an authenticated caller together with its request. The zero
+// visitor may reach nothing.
 type visitor struct {
 	*access.Caller
-	// came is what the request counts as once it is answered.
+	// came is how the request is counted once it is answered.
 	came metrics.Admission
 }
 
@@ -86,9 +86,9 @@ func visitorOf(r *http.Request) *visitor {
 	return &visitor{}
 }
 
-// permitted lets in who is known, may do what the route does, and is within
-// its limits (G11). It stands behind the router, so that what it looks at is
-// the route that is served, and before anything of a body is read.
+// permitted admits callers that are authenticated, have the route's scope and
+// are within their limits (G11). It runs after routing, so that it checks the
+// route that is actually served, and before any of the body is read.
 func (g *Gateway) permitted(next http.Handler) http.Handler {
 	if g.options.CallersFile == "" {
 		return next
@@ -124,7 +124,7 @@ func (g *Gateway) permitted(next http.Handler) http.Handler {
 	})
 }
 
-// unknownCaller is the answer to a request by which nobody is known.
+// unknownCaller is the response to a request that could not be authenticated.
 func unknownCaller(why access.Reason) *problem {
 	p := &problem{
 		status: http.StatusUnauthorized, title: "Unknown caller", closeConnection: true,
@@ -142,7 +142,8 @@ func unknownCaller(why access.Reason) *problem {
 	return p
 }
 
-// limited notes and answers a request that is over a limit of its caller.
+// limited counts a request that is over its caller's limit and returns the
+// response.
 func (v *visitor) limited(limit access.Limit, wait time.Duration) *problem {
 	p := &problem{
 		status: http.StatusTooManyRequests, title: "Too many requests", closeConnection: true,
@@ -158,8 +159,8 @@ func (v *visitor) limited(limit access.Limit, wait time.Duration) *problem {
 	return p
 }
 
-// reaches says why the sender of a request may not have it put to a chain, and
-// notes that.
+// reaches returns the problem, and counts it, if the caller may not use the
+// chain.
 func (g *Gateway) reaches(r *http.Request, chainName string) *problem {
 	if g.options.CallersFile == "" {
 		return nil
@@ -175,14 +176,15 @@ func (g *Gateway) reaches(r *http.Request, chainName string) *problem {
 	}
 }
 
-// sees reports whether the sender of a request may see what is of a chain.
+// sees reports whether the caller may see what belongs to a chain.
 func (g *Gateway) sees(r *http.Request, chainName string) bool {
 	return g.options.CallersFile == "" || visitorOf(r).Reaches(chainName)
 }
 
-// stillPermitted reports whether the sender of a request that goes on would be
-// let in again, and has [Gateway.sees] go by what holds for it now. A stream
-// outlives rules and tokens, and must not outlive the right to it (G11).
+// stillPermitted reports whether the sender of a long-running request would
+// still be admitted, and updates the permissions that [Gateway.sees] uses. A
+// stream can outlive rules and tokens, and must not outlive the caller's
+// permission (G11).
 func (g *Gateway) stillPermitted(r *http.Request) bool {
 	if g.options.CallersFile == "" {
 		return true
@@ -200,8 +202,8 @@ func (g *Gateway) stillPermitted(r *http.Request) bool {
 	return true
 }
 
-// callerName is the name of who sends a request, empty where callers are not
-// told apart.
+// callerName returns the name of the caller, empty if callers are not
+// authenticated.
 func callerName(r *http.Request) string {
 	if v, ok := r.Context().Value(visitorKey{}).(*visitor); ok {
 		return v.Name()

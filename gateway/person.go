@@ -16,8 +16,8 @@ import (
 	"github.com/hookgate/hookgate/transport/agentproc"
 )
 
-// newDesk returns the desk where calls wait for people. m is set before anybody
-// asks.
+// newDesk returns the desk at which calls wait for people. *m must be set
+// before the first call waits.
 func newDesk(o *Options, k *keeper, m **metrics.Metrics) *approval.Desk {
 	options := approval.Options{
 		NewID: newID, Logger: o.Logger, Poll: o.approvalPoll,
@@ -37,7 +37,7 @@ func newID() string {
 	return u.String()
 }
 
-// approvalOutcome is an outcome as it is counted.
+// approvalOutcome converts an outcome to its metrics label.
 func approvalOutcome(o approval.Outcome) metrics.ApprovalOutcome {
 	switch o {
 	case approval.OutcomeAllowed:
@@ -53,12 +53,12 @@ func approvalOutcome(o approval.Outcome) metrics.ApprovalOutcome {
 	return metrics.ApprovalFailed
 }
 
-// measuredApprovals are the approvals of a desk as the metrics read them.
+// measuredApprovals describes the approvals of a desk to the metrics package.
 func measuredApprovals(d *approval.Desk) metrics.Approvals {
 	return metrics.Approvals{Waiting: d.Waiting, Up: func() bool { return d.Trouble() == nil }}
 }
 
-// person is the binding of a hook that puts calls to a person.
+// person is the binding of a hook that asks a person.
 type person struct {
 	desk        *approval.Desk
 	chain, name string
@@ -80,8 +80,8 @@ func (p *person) Status() transport.Status { return transport.Status{InFlight: i
 // Close implements binding.
 func (*person) Close() {}
 
-// approval makes the binding of a hook that puts calls to a person, and opens
-// where approvals are kept.
+// approval makes the binding of a hook that asks a person, and opens the store
+// for approvals.
 func (b *builder) approval(chainName string, h *config.Hook) (binding, error) {
 	if chainName == "" {
 		chainName = config.OperatorChain
@@ -94,8 +94,9 @@ func (b *builder) approval(chainName string, h *config.Hook) (binding, error) {
 	return &person{desk: b.desk, chain: chainName, name: h.Name}, nil
 }
 
-// askers opens where approvals are kept for agents whose profiles ask. Where
-// there is no such place they are told that there is nobody to ask.
+// askers opens the store for approvals for agents whose profiles ask a person.
+// If none is configured, those agents' requests are denied because there is
+// nobody to ask.
 func (b *builder) askers(agents []*agent) {
 	for _, a := range agents {
 		p := &a.profile
@@ -114,7 +115,7 @@ func (b *builder) askers(agents []*agent) {
 	}
 }
 
-// askPerson puts a request that the chain allows to a person.
+// askPerson asks a person about a request that the chain allows.
 func (d *turnDecider) askPerson(ctx context.Context, id string, envelope *chain.Request) agentproc.Answer {
 	p := &d.agent.profile
 	said := d.gateway.desk.Ask(ctx, approval.Asking{

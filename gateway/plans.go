@@ -9,29 +9,29 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// plan is a configuration in force: chains, and what they are made of.
+// plan is one configuration: its chains and everything they are made of.
 type plan struct {
 	sum    string // hex digest of the files
 	chains map[string]*chain.Chain
 	hooks  []*member // in the order of the files
 	agents map[string]*agent
-	// access is nil where callers are not told apart.
+	// access is nil if callers are not authenticated.
 	access  *access.Access
 	callers map[*access.Caller]*metrics.CallerObserver
 	audit   config.Audit
-	// members are the hooks by what they are in their chains.
+	// members maps the participants of the chains to their hooks.
 	members map[*chain.Participant]*member
 
 	mu       sync.Mutex
 	inside   int  // requests that are being decided by it
-	replaced bool // no more requests enter
+	replaced bool // no new requests may enter
 	release  func()
 }
 
-// chain returns the chain of that name, nil where there is none.
+// chain returns the named chain, nil if there is none.
 func (p *plan) chain(name string) *chain.Chain { return p.chains[name] }
 
-// enter counts a request in, unless the plan was replaced.
+// enter counts a request in. It returns false if the plan was replaced.
 func (p *plan) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,8 +42,8 @@ func (p *plan) enter() bool {
 	return true
 }
 
-// leave counts a request out. The last one of a replaced plan releases what
-// only this plan held.
+// leave counts a request out. The last request of a replaced plan releases what
+// only that plan held.
 func (p *plan) leave() {
 	p.mu.Lock()
 	p.inside--
@@ -54,7 +54,7 @@ func (p *plan) leave() {
 	}
 }
 
-// retire keeps new requests out and calls release once the last one has left.
+// retire blocks new requests and calls release once the last one has left.
 func (p *plan) retire(release func()) {
 	p.mu.Lock()
 	p.replaced, p.release = true, release
@@ -71,14 +71,14 @@ type plans struct {
 	now *plan
 }
 
-// current returns the plan in force, nil where there is none.
+// current returns the plan in force, nil if there is none.
 func (s *plans) current() *plan {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.now
 }
 
-// sum is the digest of the files in force, empty where there are none.
+// sum returns the digest of the files in force, empty if there are none.
 func (s *plans) sum() string {
 	if p := s.current(); p != nil {
 		return p.sum
@@ -86,19 +86,19 @@ func (s *plans) sum() string {
 	return ""
 }
 
-// enter returns the plan in force with the request counted in; nil where there
-// is none. The caller must leave it.
+// enter counts a request into the plan in force and returns the plan; nil if
+// there is none. The caller must call leave on it.
 func (s *plans) enter() *plan {
 	for {
 		p := s.current()
 		if p == nil || p.enter() {
 			return p
 		}
-		// It was replaced between the two steps: the new one is there already.
+		// The plan was replaced in between, so the new one is already there.
 	}
 }
 
-// put makes next the plan in force and returns the one before.
+// put puts next in force and returns the previous plan.
 func (s *plans) put(next *plan) *plan {
 	s.mu.Lock()
 	defer s.mu.Unlock()

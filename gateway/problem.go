@@ -7,18 +7,18 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// problem is an answer that is not a decision of a chain: RFC 9457, and at the
-// same time a deny of the contract (G1).
+// problem is a response that is not a decision of a chain: an RFC 9457 problem
+// that is also a deny of the contract (G1).
 type problem struct {
 	status int
 	title  string
 	detail string
 	// retryAfter is in seconds; 0 leaves the header out.
 	retryAfter int
-	// closeConnection ends the connection behind the answer, where what is left
-	// of the request was not read.
+	// closeConnection closes the connection after the response, because the
+	// rest of the request was not read.
 	closeConnection bool
-	// challenge is what WWW-Authenticate says; empty leaves the header out.
+	// challenge is the WWW-Authenticate header; empty omits it.
 	challenge string
 }
 
@@ -39,7 +39,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	_, _ = w.Write(body) // a caller that is gone cannot be told
 }
 
-// head sets the headers that a problem has in whichever form it is written.
+// head sets the headers of a problem, whatever the format of its body.
 func (p *problem) head(w http.ResponseWriter) {
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
@@ -52,7 +52,7 @@ func (p *problem) head(w http.ResponseWriter) {
 	}
 }
 
-// reason is the problem as the reason of a deny.
+// reason returns the problem as the reason of a deny.
 func (p *problem) reason() string { return "the gateway refused the request: " + p.detail }
 
 func malformedRequest(err error) *problem {

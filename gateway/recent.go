@@ -13,10 +13,10 @@ import (
 )
 
 // serveDecisions serves GET /v1/decisions: the latest decisions as an array,
-// newest first, or as an event stream that follows them; of the chains that the
-// caller reaches.
+// newest first, or new ones as an event stream; only of the chains that the
+// caller may reach.
 //
-// The query may narrow them: chain, tool, decision, cause; limit bounds the
+// The query parameters chain, tool, decision and cause filter; limit bounds the
 // array.
 func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 	q, err := decisionFilters(r)
@@ -51,7 +51,7 @@ func (g *Gateway) serveDecisions(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, append(body, "]}"...))
 }
 
-// decisionFilters reads what decisions are narrowed by.
+// decisionFilters parses the query parameters that filter decisions.
 func decisionFilters(r *http.Request) (url.Values, error) {
 	q, err := filters(r, "chain", "tool", "decision", "cause", "limit")
 	if err != nil {
@@ -75,15 +75,15 @@ func wantsEvents(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// is reports whether a filter lets a value through; an empty filter does.
+// is reports whether value passes a filter; an empty filter passes everything.
 func is(filter, value string) bool { return filter == "" || filter == value }
 
-// heartbeat is how often an idle stream says that it lives, so that proxies
-// keep it open and a gone reader is noticed.
+// heartbeat is the interval of keep-alive messages on an idle stream, so that
+// proxies keep it open and a closed connection is noticed.
 const heartbeat = 15 * time.Second
 
-// followDecisions writes decisions as server-sent events until the reader or
-// the gateway ends.
+// followDecisions streams decisions as server-sent events until the client
+// disconnects or the gateway stops.
 func (g *Gateway) followDecisions(w http.ResponseWriter, r *http.Request, keep func(*record) bool) {
 	f, ok := g.history.follow()
 	if !ok {
@@ -121,7 +121,8 @@ func (g *Gateway) followDecisions(w http.ResponseWriter, r *http.Request, keep f
 	}
 }
 
-// eventStream writes texts, mostly server-sent events, each within the patience.
+// eventStream writes messages, mostly server-sent events, each with a write
+// deadline of patience.
 type eventStream struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
@@ -135,7 +136,7 @@ func (s *eventStream) send(text string) error {
 	return s.put(text)
 }
 
-// bound begins the time that the reader has for the next text.
+// bound sets the write deadline of the next message.
 func (s *eventStream) bound() error {
 	return s.control.SetWriteDeadline(time.Now().Add(s.patience))
 }
@@ -147,8 +148,8 @@ func (s *eventStream) put(text string) error {
 	return s.control.Flush()
 }
 
-// writeJSON answers 200, unless another status was written, with a value of our
-// own.
+// writeJSON writes one of the gateway's own values as JSON, with status 200
+// unless another status was written before.
 func writeJSON(w http.ResponseWriter, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {

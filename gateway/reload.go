@@ -11,7 +11,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard"
 )
 
-// loadFiles reads the files that o names for the first time.
+// loadFiles loads the configuration for the first time.
 func loadFiles(o Options) (*config.Set, error) {
 	return config.Load(config.Options{
 		ConfigFile: o.ConfigFile, ChainsDir: o.ChainsDir, AgentsDir: o.AgentsDir, CallersFile: o.CallersFile, Default: guard.DefaultChain(),
@@ -19,13 +19,13 @@ func loadFiles(o Options) (*config.Set, error) {
 	})
 }
 
-// Reload reads the files again, because somebody asked for it, and puts them in
-// force if they changed and are good. What is wrong with them is in the log, the
-// metrics and /readyz; the configuration before stays (G3).
+// Reload rereads the files, on request, and puts them in force if they changed
+// and are valid. Otherwise the current configuration stays and the mistakes are
+// reported in the log, the metrics and /readyz (G3).
 func (g *Gateway) Reload(ctx context.Context) { g.reload(ctx, true) }
 
-// reload is one look at the files. One that was asked for is counted whatever it
-// finds, others where they find something else than the look before.
+// reload checks the files once. A requested reload is always counted, others
+// only if their result differs from the previous check.
 func (g *Gateway) reload(ctx context.Context, asked bool) {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
@@ -42,7 +42,7 @@ func (g *Gateway) reload(ctx context.Context, asked bool) {
 		g.refuse(ctx, err.Error(), asked)
 		return
 	}
-	if g.set != set { // the same files, beside which another one stands that is none of them
+	if g.set != set { // same configuration, but a file that is not part of it came or went: only warnings differ
 		g.set = set
 		g.warn(ctx, set)
 	}
@@ -56,7 +56,8 @@ func (g *Gateway) reload(ctx context.Context, asked bool) {
 	}
 }
 
-// refuse says that files were refused, and why: once, unless it is asked.
+// refuse reports that files were refused, and why. The same reason is reported
+// again only if the reload was requested.
 func (g *Gateway) refuse(ctx context.Context, why string, asked bool) {
 	if before := g.refused.Swap(&why); before != nil && *before == why && !asked {
 		return
@@ -65,19 +66,20 @@ func (g *Gateway) refuse(ctx context.Context, why string, asked bool) {
 	g.log.LogAttrs(ctx, slog.LevelError, "configuration refused, the previous one stays", slog.String("error", why))
 }
 
-// warn logs what is allowed in the files and probably not meant.
+// warn logs settings that are valid but probably not intended.
 func (g *Gateway) warn(ctx context.Context, set *config.Set) {
 	for _, w := range set.Warnings {
 		g.log.LogAttrs(ctx, slog.LevelWarn, "configuration", slog.String("warning", w.String()))
 	}
 }
 
-// lookPatience is how long a start or a reload waits for the file systems of
-// programs.
+// lookPatience is how long a start or a reload waits for the file systems that
+// hold hooks' programs.
 const lookPatience = time.Second
 
-// warnOfPrograms logs which programs are not there. They may still come, so that
-// nothing depends on it, least of all where a file system hangs.
+// warnOfPrograms logs which programs do not exist. They may still be installed,
+// so nothing depends on the result; a hanging file system must not block the
+// reload.
 func (g *Gateway) warnOfPrograms(ctx context.Context, members []*member, agents map[string]*config.Agent) {
 	missing := make(chan []string, 1)
 	go func() { missing <- unfindable(members, agents) }()
@@ -92,7 +94,7 @@ func (g *Gateway) warnOfPrograms(ctx context.Context, members []*member, agents 
 	}
 }
 
-// adopt makes a plan of a set and puts it in force.
+// adopt builds a plan from a set and puts it in force.
 func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	b := &builder{
 		options: &g.options, metrics: g.metrics, set: set, kept: g.lives, seats: g.seats, desk: g.desk, before: g.accessInForce(),
@@ -127,8 +129,8 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	return nil
 }
 
-// retire releases what a plan held once its last request is gone. The caller
-// holds the lock.
+// retire releases what a plan held once its last request has ended. The caller
+// holds g.reloading.
 func (g *Gateway) retire(p *plan, lives map[identity]*live) {
 	g.retiring.Add(1)
 	g.waitingMu.Lock()
@@ -148,7 +150,7 @@ func (g *Gateway) retire(p *plan, lives map[identity]*live) {
 	})
 }
 
-// stopShadows gives up the shadow calls of all plans, which nobody waits for.
+// stopShadows cancels the shadow calls of all plans; no request waits for them.
 func (g *Gateway) stopShadows() {
 	g.waitingMu.Lock()
 	defer g.waitingMu.Unlock()
@@ -159,7 +161,7 @@ func (g *Gateway) stopShadows() {
 	}
 }
 
-// release closes what no plan holds any more.
+// release closes the entries that no plan uses any more.
 func (g *Gateway) release(lives map[identity]*live) {
 	for _, l := range lives {
 		if l.holders.Add(-1) == 0 {
@@ -180,8 +182,7 @@ func (g *Gateway) watch(ctx context.Context) {
 	})
 }
 
-// watched are the directories in which the files of the configuration in force
-// lie.
+// watched returns the directories that contain the configuration's files.
 func (g *Gateway) watched() []string {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()

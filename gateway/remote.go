@@ -12,8 +12,8 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// authorizer makes the credential of an entry. What a vendor issues is fetched
-// through the entry's own proxy, and from where it may connect.
+// authorizer makes an entry's credential. Tokens of identity providers are
+// fetched through the entry's own proxy and under its egress policy.
 func authorizer(a *config.Auth, proxy func(*http.Request) (*url.URL, error), permit transport.Permit) (transport.Authorizer, error) {
 	switch {
 	case a.Basic != nil:
@@ -37,7 +37,7 @@ func authorizer(a *config.Auth, proxy func(*http.Request) (*url.URL, error), per
 	return made(credential.NewBearer(a.Bearer))
 }
 
-// made keeps a nil of some type from being taken for a credential.
+// made prevents a typed nil from being taken for a credential.
 func made[A transport.Authorizer](a A, err error) (transport.Authorizer, error) {
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func made[A transport.Authorizer](a A, err error) (transport.Authorizer, error) 
 	return a, nil
 }
 
-// signer makes what signs the calls of an entry. The error reads on after the
-// key of the list.
+// signer makes the signer of an entry's calls. The error reads on after the key
+// of the list.
 func signer(texts []string) (*signature.Signer, error) {
 	keys, err := signingKeys(texts)
 	if err != nil {
@@ -66,7 +66,8 @@ func signingKeys(texts []string) ([]signature.Key, error) {
 	return keys, nil
 }
 
-// answerChecker makes what tells the answers to calls of an entry from others.
+// answerChecker makes the check that an answer belongs to its call
+// (bind_answers).
 func answerChecker(w *config.Webhook) (transport.AnswerChecker, error) {
 	if w.BindAnswers == config.ByID {
 		return repeatedID{}, nil
@@ -79,7 +80,7 @@ func answerChecker(w *config.Webhook) (transport.AnswerChecker, error) {
 	return signature.NewVerifier(signature.VerifierOptions{Keys: keys})
 }
 
-// repeatedID takes the answers that repeat the id of their call.
+// repeatedID accepts an answer that repeats the id of its call.
 type repeatedID struct{}
 
 // CheckBoundAnswer implements [transport.AnswerChecker].
@@ -87,8 +88,8 @@ func (repeatedID) CheckBoundAnswer(answer []byte, id string, _ []byte) error {
 	return signature.CheckBoundAnswer(answer, id)
 }
 
-// eventSource is where the events come from that calls of an entry are: the
-// gateway, or the chain of a tenant in it. The empty name is the operator's.
+// eventSource is the CloudEvents source of an entry's calls: the gateway, or a
+// tenant's chain in it. The empty name is the operator's.
 func eventSource(chainName string) string {
 	if chainName == "" {
 		return "/hookgate"

@@ -17,27 +17,27 @@ import (
 )
 
 // Limits of the listeners. They bound what a caller can make the gateway hold
-// before it has said anything (G6).
+// before it is known (G6).
 const (
 	maxHeaderBytes = 64 << 10
 	idlePatience   = 2 * time.Minute
-	adminPatience  = 10 * time.Second // to send a request, which has no body there
+	adminPatience  = 10 * time.Second // for receiving a request, which has no body there
 )
 
-// newServer returns a server for one listener, which gives a caller that long to
-// send a request.
+// newServer returns the server of one listener; patience is the deadline for
+// receiving a request.
 func (g *Gateway) newServer(h http.Handler, patience time.Duration) *http.Server {
 	return &http.Server{
 		Handler: h,
-		// The server forgets this deadline once it has the whole request, so it
-		// does not bound the chain.
+		// The server clears this deadline once it has read the whole request, so
+		// it does not limit the chain.
 		ReadTimeout:    patience,
 		IdleTimeout:    idlePatience,
 		MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
-		// A write timeout would count from the request on: a chain may take
-		// longer than any caller may take to read. Answers have a deadline of
-		// their own.
+		// There is no WriteTimeout, because it would start at the request and a
+		// chain may take longer than a client may take to read. Each response sets
+		// its own write deadline.
 	}
 }
 
@@ -53,8 +53,8 @@ const (
 	routeOpenAPI     = "/openapi.yaml"
 )
 
-// routes lists the routes with the statuses that they answer, so that each is
-// counted from zero.
+// routes lists the routes with their status codes, so that each series starts at
+// zero.
 func routes() []metrics.Route {
 	deciding := []int{200, 400, 401, 403, 404, 405, 408, 413, 415, 429, statusHungUp, 500, 503}
 	public := []int{200, 403, 405, 500, 503}
@@ -80,11 +80,11 @@ func routes() []metrics.Route {
 	return all
 }
 
-// mainHandler serves callers.
+// mainHandler serves the main listener.
 func (g *Gateway) mainHandler() http.Handler {
 	root := chi.NewRouter()
 	root.Use(g.answered, g.traced, g.admitted)
-	root.Get(routeOpenAPI, serveOpenAPI) // which says nothing of this gateway
+	root.Get(routeOpenAPI, serveOpenAPI) // public: says nothing about this gateway
 	newPages(g).register(root)
 	r := root.With(g.permitted)
 	r.Post(routeDecide, g.decideOperator)
@@ -108,7 +108,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	return root
 }
 
-// allowedMethods lists the methods that the path of r is served with.
+// allowedMethods lists the methods that are served at the path of r.
 func allowedMethods(r *http.Request) string {
 	routes := chi.RouteContext(r.Context()).Routes
 	var allowed []string
@@ -125,7 +125,7 @@ func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(hookgate.OpenAPI) // a reader that is gone cannot be told
 }
 
-// adminHandler serves operators and their machines.
+// adminHandler serves the admin listener.
 func (g *Gateway) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", g.scrapes)
@@ -142,7 +142,7 @@ func (g *Gateway) adminHandler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	// A page in a browser has no business here either.
+	// A page in a browser must not use this listener either.
 	door := &callers{hosts: hostsOf(g.options.AdminAddr, nil)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refusal := door.check(r); refusal != nil {
@@ -153,37 +153,38 @@ func (g *Gateway) adminHandler() http.Handler {
 	})
 }
 
-// readiness is what /readyz says.
+// readiness is the body of /readyz.
 type readiness struct {
-	// Status is "ready", "degraded" where decisions are made but something that
-	// some of them need is missing, or why not: "starting", "waiting", "stopping".
+	// Status is "ready"; "degraded" if decisions are made but something that some
+	// of them need is missing; or the reason: "starting", "waiting", "stopping".
 	Status string `json:"status"`
-	// WaitingFor is what has to be before it is ready.
+	// WaitingFor lists what must happen before the gateway is ready.
 	WaitingFor []string           `json:"waiting_for,omitempty"`
 	Config     configReadiness    `json:"config"`
 	Approvals  approvalsReadiness `json:"approvals"`
 }
 
 type approvalsReadiness struct {
-	// Status is "ok", or "degraded" where whatever needs an approval is denied.
+	// Status is "ok", or "degraded" while every call that needs an approval is
+	// denied.
 	Status string `json:"status"`
-	// Error is why.
+	// Error is the cause.
 	Error string `json:"error,omitempty"`
 }
 
 type configReadiness struct {
 	// SHA256 is the digest of the configuration in force.
 	SHA256 string `json:"sha256,omitempty"`
-	// LastReload is "ok", or "invalid" where files were refused since.
+	// LastReload is "ok", or "invalid" if the files on disk were refused.
 	LastReload string `json:"last_reload"`
-	// Error is why.
+	// Error is the cause.
 	Error string `json:"error,omitempty"`
 }
 
-// waitsFor is what has to be before the gateway is ready: at its start the
-// endpoints are warmed up, and at any time the canaries that gate it are denied.
-// Warming up in a later configuration does not take readiness back, since the
-// calls of that moment would have to go somewhere.
+// waitsFor lists what must happen before the gateway is ready: at its start,
+// warm-up of endpoints; at any time, a deny from each canary that gates readiness.
+// Warming up after a reload does not revoke readiness, because the calls in the
+// meantime would have nowhere to go.
 func (g *Gateway) waitsFor() []string {
 	var all []string
 	add := func(what string) {
@@ -223,7 +224,8 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if g.stopping.Load() {
 		state.Status = "stopping"
 	}
-	// A degraded gateway still decides: to take it away would deny everything.
+	// A degraded gateway still decides. Taking it out of service would deny
+	// everything.
 	if state.Status != "ready" && state.Status != "degraded" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -244,7 +246,7 @@ func (g *Gateway) answered(next http.Handler) http.Handler {
 	})
 }
 
-// settle is deferred by answered.
+// settle is deferred by [Gateway.answered]; it recovers the panic.
 func (g *Gateway) settle(seen *recorder, r *http.Request, began time.Time) {
 	fault, whole := recover(), false
 	if fault != nil {
@@ -256,12 +258,12 @@ func (g *Gateway) settle(seen *recorder, r *http.Request, began time.Time) {
 	}
 	g.metrics.Request(patternOf(r), seen.code(), time.Since(began))
 	if fault != nil && !whole {
-		panic(http.ErrAbortHandler) // part of another answer was sent: cut it, so that it cannot be read as one
+		panic(http.ErrAbortHandler) // part of another answer was sent: abort, so that it cannot be read as a whole one
 	}
 }
 
-// patternOf is the route that a request met, or would have met had it not been
-// refused before; empty where there is none.
+// patternOf returns the route of a request, also if the request was refused before
+// routing; empty if no route matches.
 func patternOf(r *http.Request) string {
 	met := chi.RouteContext(r.Context())
 	if pattern := met.RoutePattern(); pattern != "" {
@@ -275,13 +277,13 @@ func patternOf(r *http.Request) string {
 	return ""
 }
 
-// recorder remembers the status of an answer.
+// recorder records the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
 }
 
-// WriteHeader implements [http.ResponseWriter]. A hang-up is remembered and not
+// WriteHeader implements [http.ResponseWriter]. statusHungUp is recorded but not
 // sent: there is nobody to send it to.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
@@ -310,8 +312,8 @@ func (r *recorder) code() int {
 	return r.status
 }
 
-// admitted refuses what a browser page could send, and sheds what is more than
-// the gateway may hold at once.
+// admitted refuses requests that a browser page could send, and sheds load above
+// MaxInFlight.
 func (g *Gateway) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refusal := g.callers.check(r); refusal != nil {

@@ -8,36 +8,36 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// Tracer makes spans. Its methods are called from many goroutines and must not
-// wait for anything.
+// Tracer makes spans. Its methods are called concurrently and must not block.
 type Tracer interface {
-	// Serve begins the span of a request, which continues its caller's trace. The
-	// function it returns ends it.
+	// Serve starts the span of a request as part of the caller's trace. The
+	// returned function ends it.
 	Serve(ctx context.Context, header http.Header) (context.Context, func(Served))
-	// Ask begins the span of asking one participant.
+	// Ask starts the span of asking one participant. The returned function ends
+	// it.
 	Ask(ctx context.Context, participant string, binding string) (context.Context, func(Asked))
-	// Decided says in the span of the request what was decided.
+	// Decided adds the decision to the span of the request.
 	Decided(ctx context.Context, d Decided)
-	// Traceparent is the trace context that calls of ctx carry, empty where there
-	// is none.
+	// Traceparent returns the trace context for calls made with ctx, empty if
+	// there is none.
 	Traceparent(ctx context.Context) string
 }
 
-// Served is how a request ended.
+// Served is the result of a request.
 type Served struct {
-	// Method and Route are what was served; Route is empty where nothing is.
+	// Route is the matched route, empty if none matched.
 	Method, Route string
 	Status        int
 }
 
-// Asked is how asking a participant ended. Cause is empty where it answered.
+// Asked is the result of asking a participant. Cause is empty if it answered.
 type Asked struct{ Answer, Cause string }
 
-// Decided is a decision as its span has it: nothing that a caller chose but the
-// name of the tool.
+// Decided is a decision as its span shows it: of what a caller chose it contains
+// only the name of the tool.
 type Decided struct{ ID, Chain, Event, Tool, Decision, Cause string }
 
-// traced makes a span of each request.
+// traced makes a span for each request.
 func (g *Gateway) traced(next http.Handler) http.Handler {
 	tracer := g.options.Tracer
 	if tracer == nil {
@@ -45,11 +45,12 @@ func (g *Gateway) traced(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, end := tracer.Serve(r.Context(), r.Header)
-		seen, ok := w.(*recorder) // that of answered, which stands before
+		seen, ok := w.(*recorder) // set by answered, which wraps this handler
 		if !ok {
 			seen = &recorder{ResponseWriter: w}
 		}
-		// Also where a handler panics, which is answered outside of this.
+		// Also reported if a handler panics: answered handles the panic further
+		// out.
 		status := http.StatusInternalServerError
 		defer func() { end(Served{Method: r.Method, Route: patternOf(r), Status: status}) }()
 		next.ServeHTTP(seen, r.WithContext(ctx))
@@ -57,7 +58,8 @@ func (g *Gateway) traced(next http.Handler) http.Handler {
 	})
 }
 
-// traceOf is the trace context that the calls of a request carry.
+// traceOf returns the trace context for the calls of a request; without a tracer
+// it is otherwise.
 func (g *Gateway) traceOf(ctx context.Context, otherwise string) string {
 	if g.options.Tracer == nil {
 		return otherwise
@@ -65,7 +67,7 @@ func (g *Gateway) traceOf(ctx context.Context, otherwise string) string {
 	return or(g.options.Tracer.Traceparent(ctx), otherwise)
 }
 
-// traceDecision says a decision in the span of its request.
+// traceDecision adds a decision to the span of its request.
 func (g *Gateway) traceDecision(ctx context.Context, d *decision) {
 	if g.options.Tracer == nil {
 		return
@@ -76,8 +78,8 @@ func (g *Gateway) traceDecision(ctx context.Context, d *decision) {
 	})
 }
 
-// tracedBinding makes a span of each time its participant is asked, in whose
-// trace an endpoint goes on.
+// tracedBinding makes a span for each call to its participant. A remote hook
+// continues that trace.
 type tracedBinding struct {
 	chain.Binding
 	tracer        Tracer
@@ -87,7 +89,7 @@ type tracedBinding struct {
 // Ask implements [chain.Binding].
 func (b tracedBinding) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	ctx, end := b.tracer.Ask(ctx, b.name, b.reached)
-	// A panic is recovered by the chain, and is that participant's failure.
+	// A panic is recovered by the chain and counts as this participant's failure.
 	asked := Asked{Answer: "failure", Cause: chain.Panic.String()}
 	defer func() { end(asked) }()
 	answer := b.Binding.Ask(transport.WithTraceparent(ctx, b.tracer.Traceparent(ctx)), call)

@@ -7,8 +7,8 @@ import (
 	"github.com/hookgate/hookgate/transport/agentproc"
 )
 
-// turnLine is one event of a turn as its reader gets it: one JSON object without
-// line breaks, and so far without its closing brace.
+// turnLine is one event of a turn as the client receives it: one JSON object on
+// one line, kept without its closing brace.
 type turnLine struct {
 	kind string
 	text []byte
@@ -18,12 +18,12 @@ func newTurnLine(kind string) turnLine {
 	return turnLine{kind, chain.AppendString([]byte(`{"type":`), kind)}
 }
 
-// add adds a text.
+// add adds a member with a string value.
 func (l *turnLine) add(name, value string) {
 	l.addRaw(name, chain.AppendString(nil, value))
 }
 
-// addRaw adds a JSON value.
+// addRaw adds a member with a JSON value.
 func (l *turnLine) addRaw(name string, value []byte) {
 	l.text = append(append(append(append(l.text, `,"`...), name...), `":`...), chain.OneLine(value)...)
 }
@@ -37,8 +37,8 @@ func partialLine(p agentproc.Partial) turnLine {
 	return l
 }
 
-// permissionLine says what an agent was told. Where nobody was asked there is no
-// decision, and its id is empty.
+// permissionLine reports the answer to a permission request. The decision id is
+// empty if no chain was asked.
 func permissionLine(r agentproc.Response) turnLine {
 	l := newTurnLine("permission")
 	l.add("request_id", r.RequestID)
@@ -54,7 +54,7 @@ func permissionLine(r agentproc.Response) turnLine {
 	return l
 }
 
-// lastTurnLine says how a turn ended.
+// lastTurnLine reports how a turn ended.
 func lastTurnLine(agent string, result agentproc.Result, err error) turnLine {
 	var l turnLine
 	if result.Succeeded && err == nil {

@@ -18,7 +18,7 @@ type turnRequest struct {
 	turn  agentproc.Turn
 }
 
-// parseTurnRequest reads a body strictly: what is not understood is an error.
+// parseTurnRequest parses a body; unknown fields are errors.
 func parseTurnRequest(text []byte) (turnRequest, error) {
 	var t turnRequest
 	if err := readFields(text, t.fields()); err != nil {
@@ -30,7 +30,7 @@ func parseTurnRequest(text []byte) (turnRequest, error) {
 	return t, nil
 }
 
-// field reads one member of an object. The error reads on after its name.
+// field parses one member of an object. The error reads on after its name.
 type field struct {
 	name string
 	read func(json.RawMessage) error
@@ -58,7 +58,7 @@ func textField(name string, to *string) field {
 	}}
 }
 
-// readFields reads an object that has no members but the fields.
+// readFields parses an object and refuses members other than fields.
 func readFields(text []byte, fields []field) error {
 	return chain.ReadObject(text, func(name []byte, value json.RawMessage, at int) error {
 		var known []string

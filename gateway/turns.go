@@ -15,8 +15,8 @@ import (
 )
 
 // serveTurn serves POST /v1/turns: one turn of an agent, whose events are
-// written as they come. The turn keeps the plan it began with (G2), and ends
-// with its caller.
+// streamed as they occur. The turn keeps the plan with which it began (G2), and
+// ends when its caller hangs up.
 func (g *Gateway) serveTurn(w http.ResponseWriter, r *http.Request) {
 	p := g.plans.enter()
 	if p == nil {
@@ -54,7 +54,7 @@ func (g *Gateway) serveTurn(w http.ResponseWriter, r *http.Request) {
 	g.runTurn(w, r, p, a, request.turn)
 }
 
-// runTurn gives the turn to the agent and answers with what comes of it.
+// runTurn runs the turn and writes its events and its result.
 func (g *Gateway) runTurn(w http.ResponseWriter, r *http.Request, p *plan, a *agent, turn agentproc.Turn) {
 	ctx, abandon := context.WithCancelCause(r.Context())
 	defer abandon(nil)
@@ -70,7 +70,7 @@ func (g *Gateway) runTurn(w http.ResponseWriter, r *http.Request, p *plan, a *ag
 	case errors.Is(err, agentproc.ErrTurn):
 		malformedTurn(err).write(w)
 		return
-	case err != nil && ctx.Err() == nil && !stream.hasBegun(): // it could not even be tried
+	case err != nil && ctx.Err() == nil && !stream.hasBegun(): // the turn could not be started
 		a.metrics.Ended(metrics.TurnFailure, time.Since(began))
 		g.turnWentWrong(ctx, a, result, err)
 		(&problem{status: http.StatusInternalServerError, title: "Agent cannot be run", detail: err.Error()}).write(w)
@@ -85,13 +85,13 @@ func (g *Gateway) runTurn(w http.ResponseWriter, r *http.Request, p *plan, a *ag
 func (g *Gateway) turnWentWrong(ctx context.Context, a *agent, result agentproc.Result, err error) {
 	detail := ""
 	if result.Failure != nil {
-		detail = clip(result.Failure.Detail) // may quote what the agent wrote: for operators alone
+		detail = clip(result.Failure.Detail) // may quote what the agent wrote, so it is for operators only
 	}
 	g.log.LogAttrs(ctx, slog.LevelWarn, "a turn went wrong", slog.String("agent", a.profile.Name),
 		slog.String("why", clip(turnFault(result, err))), slog.String("detail", detail), slog.Int("exit_code", result.ExitCode))
 }
 
-// turnOutcome is what a turn counts as.
+// turnOutcome returns the turn's outcome for the metrics.
 func turnOutcome(result agentproc.Result, err error) metrics.TurnOutcome {
 	switch {
 	case err != nil:
@@ -108,7 +108,7 @@ func turnOutcome(result agentproc.Result, err error) metrics.TurnOutcome {
 	return metrics.TurnFailure
 }
 
-// turnFault is why a turn went wrong, so that it reads on after the agent's
+// turnFault explains why a turn failed. The text reads on after the agent's
 // name.
 func turnFault(result agentproc.Result, err error) string {
 	switch {
@@ -120,7 +120,7 @@ func turnFault(result agentproc.Result, err error) string {
 	return result.Failure.Text
 }
 
-// turnSink writes a turn's events.
+// turnSink streams a turn's events to the client.
 type turnSink struct {
 	stream  *turnStream
 	metrics *metrics.AgentObserver
@@ -161,7 +161,8 @@ func (d *turnDecider) Decide(ctx context.Context, req *agentproc.PermissionReque
 	return answer
 }
 
-// byDefault is the answer to a request that the chain allows.
+// byDefault answers a request that the chain allows by the profile's
+// permission_default.
 func (d *turnDecider) byDefault(ctx context.Context, id string, req *agentproc.PermissionRequest, envelope *chain.Request) agentproc.Answer {
 	by := d.agent.profile.PermissionDefault
 	if by == agentproc.DenyAndLogByDefault {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// turnStream writes the lines of a turn, each flushed and within the patience: a
-// reader that does not read holds neither memory nor an agent.
+// turnStream writes the lines of a turn, flushing each within the write
+// deadline: a client that does not read must tie up neither memory nor an agent.
 type turnStream struct {
-	events  bool // server-sent events, else lines of JSON
+	events  bool // server-sent events rather than NDJSON
 	abandon context.CancelCauseFunc
 
 	mu     sync.Mutex
 	stream eventStream
 	begun  bool
-	err    error // of an earlier line: none may follow it
+	err    error // the first error; nothing is written after it
 
 	done chan struct{} // ends the heartbeat
 	beat sync.WaitGroup
@@ -29,8 +29,9 @@ func newTurnStream(w http.ResponseWriter, events bool, patience time.Duration, a
 	}
 }
 
-// begin sends the header, so that a caller knows at once that its turn runs,
-// however long the agent is silent. An idle event stream says that it lives.
+// begin sends the header, so that the caller learns at once that its turn has
+// started, however long the agent is silent. It starts the heartbeat of an event
+// stream.
 func (s *turnStream) begin() {
 	s.mu.Lock()
 	s.head()
@@ -44,7 +45,7 @@ func (s *turnStream) begin() {
 	}
 }
 
-// head is called with the lock held.
+// head writes the header once. The caller holds s.mu.
 func (s *turnStream) head() {
 	if s.begun {
 		return
@@ -60,7 +61,7 @@ func (s *turnStream) head() {
 	s.stream.w.WriteHeader(http.StatusOK)
 }
 
-// live keeps an event stream alive until it ends.
+// live sends the heartbeat of an event stream until the stream is closed.
 func (s *turnStream) live() {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -77,7 +78,7 @@ func (s *turnStream) live() {
 	}
 }
 
-// close ends the heartbeat. Nothing is written after it.
+// close ends the heartbeat.
 func (s *turnStream) close() {
 	select {
 	case <-s.done:
@@ -87,7 +88,7 @@ func (s *turnStream) close() {
 	s.beat.Wait()
 }
 
-// send writes a line that is followed by others.
+// send writes a line that is not the last.
 func (s *turnStream) send(ctx context.Context, l turnLine) error {
 	return s.write(ctx, s.framed(l))
 }
@@ -99,7 +100,8 @@ func (s *turnStream) hasBegun() bool {
 	return s.begun
 }
 
-// end writes the last line. A reader that is gone cannot be told.
+// end writes the last line. Its error is dropped: a client that is gone cannot
+// be told.
 func (s *turnStream) end(ctx context.Context, l turnLine) {
 	s.close()
 	s.mu.Lock()
@@ -108,7 +110,7 @@ func (s *turnStream) end(ctx context.Context, l turnLine) {
 	_ = s.write(context.WithoutCancel(ctx), s.framed(l))
 }
 
-// framed is a line as it is sent.
+// framed returns a line in the format of the stream.
 func (s *turnStream) framed(l turnLine) string {
 	if s.events {
 		return "event: " + l.kind + "\ndata: " + string(l.text) + "}\n\n"
@@ -116,7 +118,8 @@ func (s *turnStream) framed(l turnLine) string {
 	return string(l.text) + "}\n"
 }
 
-// write returns as soon as ctx ends, whether or not the reader reads.
+// write writes text. It returns as soon as ctx ends, even if the client does not
+// read.
 func (s *turnStream) write(ctx context.Context, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +129,7 @@ func (s *turnStream) write(ctx context.Context, text string) error {
 	return s.err
 }
 
-// put is called with the lock held.
+// put is write without the lock; the caller holds s.mu.
 func (s *turnStream) put(ctx context.Context, text string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -137,11 +140,11 @@ func (s *turnStream) put(ctx context.Context, text string) error {
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		_ = s.stream.control.SetWriteDeadline(time.Unix(1, 0)) // where it fails the patience is what is left
+		_ = s.stream.control.SetWriteDeadline(time.Unix(1, 0)) // on an error the write deadline still applies
 	})
 	defer func() {
 		if !stop() {
-			<-interrupted // or it would meet a later line
+			<-interrupted // otherwise the past deadline could hit a later line
 		}
 	}()
 	return s.stream.put(text)

@@ -23,7 +23,7 @@ import (
 //go:embed ui
 var uiFiles embed.FS
 
-// The routes of the page.
+// The routes of the approvals page.
 const (
 	routePage       = "/ui/approvals"
 	routePageAnswer = "/ui/approvals/{id}"
@@ -32,18 +32,18 @@ const (
 	routePageScript = "/ui/approvals.js"
 )
 
-// formCookie holds what a form has to repeat, so that only this page's forms
-// are taken.
+// formCookie holds the token that a form must repeat, so that only forms of
+// this page are accepted (CSRF protection).
 const formCookie = "hookgate_form"
 
-// maxForm is the longest form that is read, in bytes: an input grows where its
-// signs are escaped.
+// maxForm is the longest form that is read, in bytes. Escaping makes an input
+// longer.
 const maxForm = 4 * approval.MaxCall
 
-// lately is how many settled approvals the page shows.
+// lately is the number of settled approvals that the page shows.
 const lately = 10
 
-// pages serves the page on which people answer.
+// pages serves the page on which people answer approvals.
 type pages struct {
 	gateway *Gateway
 	origins *http.CrossOriginProtection
@@ -53,8 +53,8 @@ func newPages(g *Gateway) *pages {
 	return &pages{gateway: g, origins: http.NewCrossOriginProtection()}
 }
 
-// register serves the page. The style and the script say nothing of this
-// gateway.
+// register adds the routes of the page. The style and the script are public:
+// they say nothing about this gateway.
 func (p *pages) register(root chi.Router) {
 	root.Get(routePageStyle, p.file("ui/approvals.css", "text/css; charset=utf-8"))
 	root.Get(routePageScript, p.file("ui/approvals.js", "text/javascript; charset=utf-8"))
@@ -64,8 +64,8 @@ func (p *pages) register(root chi.Router) {
 	r.Post(routePageAnswer, p.answer)
 }
 
-// framed has the browser run nothing that did not come as a file of ours, show
-// the page in no other, and send its forms nowhere else.
+// framed sets the headers that forbid scripts other than the gateway's own
+// files, framing by other pages, and forms that submit elsewhere.
 func framed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -81,8 +81,8 @@ func framed(next http.Handler) http.Handler {
 	})
 }
 
-// asBearer lets a browser, which can ask its user for a password and not for a
-// bearer token, send the token as the password.
+// asBearer accepts a bearer token as the password of Basic authentication,
+// because a browser can ask its user only for a password.
 func asBearer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); ok {
@@ -93,7 +93,7 @@ func asBearer(next http.Handler) http.Handler {
 	})
 }
 
-// asksPassword has a browser ask where nobody is known.
+// asksPassword makes the browser ask for a password on a 401.
 type asksPassword struct{ http.ResponseWriter }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -111,7 +111,7 @@ func (p *pages) file(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		text, err := uiFiles.ReadFile(name)
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // the file is embedded in the program
 		}
 		h := w.Header()
 		h.Set("Content-Type", kind)
@@ -122,12 +122,12 @@ func (p *pages) file(name, kind string) http.HandlerFunc {
 	}
 }
 
-// events tells the script when to look again.
+// events serves the event stream that tells the script when to refresh.
 func (p *pages) events(w http.ResponseWriter, r *http.Request) {
 	p.gateway.followApprovals(w, r, approval.Filter{Limit: maxListedApprovals})
 }
 
-// draft is what a person wrote that could not be taken.
+// draft is what a person entered in a form that was not accepted.
 type draft struct{ id, input, message string }
 
 // show serves GET /ui/approvals.
@@ -142,7 +142,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request) {
 	p.render(w, r, http.StatusOK, view, draft{})
 }
 
-// standing says how an approval was settled.
+// standing describes how an approval was settled.
 func standing(a *approval.Approval) string {
 	said := a.State.String()
 	if a.By != "" {
@@ -151,7 +151,7 @@ func standing(a *approval.Approval) string {
 	return said
 }
 
-// render writes the page with what waits now.
+// render writes the page with the approvals that are pending now.
 func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view page, unsent draft) {
 	g := p.gateway
 	view.now = time.Now().UTC().Format(time.RFC3339Nano)
@@ -167,11 +167,11 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view 
 	}
 	for i := range pending {
 		if pending[i].Deserted {
-			continue // it takes no answer
+			continue // nobody waits for it, so it cannot be answered
 		}
 		c, err := newCard(&pending[i], unsent)
 		if err != nil {
-			panic(err) // what is kept was read before it was
+			panic(err) // a stored call was parsed before it was stored
 		}
 		view.cards = append(view.cards, c)
 	}
@@ -185,7 +185,7 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view 
 	}
 	var text bytes.Buffer
 	if err := view.html().Render(&text); err != nil {
-		panic(err) // which is logged and answered
+		panic(err) // the panic handler logs and answers it
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -216,8 +216,8 @@ func newCard(a *approval.Approval, unsent draft) (card, error) {
 	return c, nil
 }
 
-// token returns what a form has to repeat, and gives it to the browser where it
-// has none.
+// token returns the token that a form must repeat, setting the cookie if the
+// browser has none.
 func (p *pages) token(w http.ResponseWriter, r *http.Request) string {
 	if c, err := r.Cookie(formCookie); err == nil && len(c.Value) == 26 {
 		return c.Value
@@ -229,7 +229,7 @@ func (p *pages) token(w http.ResponseWriter, r *http.Request) string {
 	return token
 }
 
-// answer serves POST /ui/approvals/{id}: a form of the page.
+// answer serves POST /ui/approvals/{id}: a submitted form.
 func (p *pages) answer(w http.ResponseWriter, r *http.Request) {
 	id := chi.URLParam(r, "id")
 	form, refusal := p.form(w, r)
@@ -256,7 +256,7 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request) {
 	p.render(w, r, refused.status, view, unsent)
 }
 
-// settle answers as the form says.
+// settle settles the approval as the form says.
 func (p *pages) settle(r *http.Request, said draft, form url.Values) (approval.Approval, error) {
 	answer := approval.Answer{Message: strings.TrimSpace(said.message), Digest: form.Get("digest")}
 	switch form.Get("behavior") {
@@ -275,17 +275,18 @@ func (p *pages) settle(r *http.Request, said draft, form url.Values) (approval.A
 		if err != nil {
 			return a, err
 		}
-		if said.input != approval.Shown(call.Input()) { // which the form is filled in with
+		if said.input != approval.Shown(call.Input()) { // the form was filled in with this text, so a difference is an edit
 			answer.UpdatedInput = []byte(said.input)
 		}
 	}
 	return p.gateway.settleApproval(r, said.id, answer)
 }
 
-// withoutReturns takes out what browsers put before each end of a line.
+// withoutReturns removes the carriage returns that browsers add to line ends.
 func withoutReturns(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// form reads a form that this page's browser sent, and no other.
+// form parses a submitted form and refuses one that was not made for this
+// browser.
 func (p *pages) form(w http.ResponseWriter, r *http.Request) (url.Values, *problem) {
 	if err := p.origins.Check(r); err != nil {
 		return nil, &problem{status: http.StatusForbidden, title: "Cross-origin request", detail: "another page sent this form", closeConnection: true}

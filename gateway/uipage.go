@@ -9,19 +9,19 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// page is what is shown. Every text of it is escaped where it becomes a node:
-// none is ever put in raw.
+// page is the content of the page. All texts are escaped when they become
+// nodes; none is inserted raw.
 type page struct {
 	now         string
 	said        string
-	bad         bool // what is said is that something did not work
+	bad         bool // said reports an error
 	unreachable bool
 	token       string
 	cards       []card
 	lately      []settledLine
 }
 
-// card is a call that waits. Every text in it is as [approval.Shown] says.
+// card is a pending approval. Its texts are escaped by [approval.Shown].
 type card struct {
 	id, digest                             string
 	tool, agent, workspace, askedBy, chain string
@@ -35,7 +35,7 @@ type card struct {
 
 type settledLine struct{ state, tool, by, at, message string }
 
-// html is the whole page.
+// html renders the whole page.
 func (p *page) html() g.Node {
 	title, nothing, class := "Approvals · hookgate", "Nothing waits for a person.", ""
 	if len(p.cards) > 0 {
@@ -79,7 +79,7 @@ func (p *page) html() g.Node {
 
 func hiddenIf(hidden bool) g.Node { return g.If(hidden, g.Attr("hidden")) }
 
-// html is the card as an item of the list, with the form that answers it.
+// html renders the card as a list item with the form that answers it.
 func (c card) html(token string) g.Node {
 	return h.Li(h.Data("approval", c.id), h.Article(
 		h.Aria("labelledby", "h-"+c.id),
@@ -113,8 +113,8 @@ func (c card) html(token string) g.Node {
 	))
 }
 
-// edits is where a person changes the input. A browser takes the first end of a
-// line out of what it shows there, which therefore is not the input's.
+// edits renders the field in which a person changes the input. A browser drops
+// the first line break in a textarea, so one is added in front of the input.
 func (c card) edits() g.Node {
 	return h.Details(
 		g.If(c.edited, g.Attr("open")),
@@ -129,7 +129,7 @@ func (c card) edits() g.Node {
 
 func term(name, is string) g.Node { return g.Group{h.Dt(g.Text(name)), h.Dd(g.Text(is))} }
 
-// shownText is a text under its heading, which can be scrolled with keys.
+// shownText renders a text under its heading, scrollable by keyboard.
 func shownText(id, heading, text string) g.Node {
 	return g.Group{
 		h.H3(h.ID(id), g.Text(heading)),

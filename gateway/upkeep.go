@@ -12,9 +12,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// upkeep is what the gateway does for one entry on its own account, from when
-// the entry comes into force until no plan holds it any more. Its zero value
-// does nothing.
+// upkeep runs the background tasks of one entry from when the entry comes into
+// force until no plan uses it any more. Its zero value does nothing.
 type upkeep struct {
 	tasks []func(context.Context)
 
@@ -23,7 +22,7 @@ type upkeep struct {
 	running sync.WaitGroup
 }
 
-// start begins its tasks, if that has not happened yet.
+// start starts the tasks, unless they were started before.
 func (u *upkeep) start() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -37,7 +36,7 @@ func (u *upkeep) start() {
 	}
 }
 
-// end ends them, and returns when they have.
+// end cancels the tasks and waits until they have returned.
 func (u *upkeep) end() {
 	u.mu.Lock()
 	if u.stop != nil {
@@ -47,7 +46,7 @@ func (u *upkeep) end() {
 	u.running.Wait()
 }
 
-// sleep waits that long, and says whether that came to an end before ctx did.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	alarm := time.NewTimer(d)
 	defer alarm.Stop()
@@ -59,19 +58,19 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// jittered is about that long, so that replicas that began together drift
-// apart.
+// jittered returns d with random jitter, so that replicas that started together
+// drift apart.
 func jittered(d time.Duration) time.Duration {
-	const part = 10                        // of it, more or less
+	const part = 10                        // a tenth of d, in either direction
 	return d - d/part + rand.N(2*d/part+1) //nolint:gosec // G404: nobody gains by guessing it
 }
 
-// questioner asks an entry something that is nobody's call. A binding with a
-// breaker has a way of its own for that; those without have nothing that would
-// count it.
+// questioner sends a hook a call that comes from the gateway itself and not
+// from a caller. A binding with a breaker has a method of its own for that
+// (Try); for the others the regular one does, because it counts nothing.
 type questioner func(ctx context.Context, call chain.Call) chain.Answer
 
-// questionerOf returns how a binding is asked on the gateway's own account.
+// questionerOf returns the questioner of a binding.
 func questionerOf(way binding) questioner {
 	if w, ok := way.(interface {
 		Try(ctx context.Context, call chain.Call) chain.Answer
@@ -81,8 +80,8 @@ func questionerOf(way binding) questioner {
 	return func(ctx context.Context, call chain.Call) chain.Answer { return call.Checked(way.Ask(ctx, call)) }
 }
 
-// put asks an entry about a request, as patiently as a chain would that has the
-// time. A panic is a failure.
+// put asks an entry about a request with the longest deadline that a chain
+// would give it. A panic becomes a failure.
 func (ask questioner) put(ctx context.Context, h *config.Hook, r *chain.Request) (a chain.Answer) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -94,7 +93,7 @@ func (ask questioner) put(ctx context.Context, h *config.Hook, r *chain.Request)
 	})
 }
 
-// envelope is a request of the gateway's own.
+// envelope returns a request that the gateway itself makes.
 func envelope(event chain.Event, tool string) (*chain.Request, error) {
 	name, err := json.Marshal(tool)
 	if err != nil {

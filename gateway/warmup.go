@@ -11,18 +11,20 @@ import (
 )
 
 const (
-	// pingTool names the tool of a ping. Hooks may know it by that, and may
-	// answer anything.
+	// pingTool is the tool name of a ping. Hooks may recognize a ping by it,
+	// and may answer anything.
 	pingTool = "hookgate.ping"
-	// warmupPatience is how long a start waits for endpoints to warm up.
+	// warmupPatience is how long readiness waits at the start for endpoints to
+	// warm up.
 	warmupPatience = 30 * time.Second
-	// Between the first tries a pause doubles from the one to the other.
+	// The pause between the first attempts doubles from the first value to the
+	// second.
 	firstWarmupPause, longestWarmupPause = 250 * time.Millisecond, 5 * time.Second
 )
 
-// warmup keeps an endpoint warm: it asks a ping when the entry comes into force
-// and whenever the endpoint has answered nothing for a while. A ping has passed
-// if it was answered with a decision, whatever that is: it decides nothing.
+// warmup keeps an endpoint warm: it sends a ping when the entry comes into
+// force and whenever the endpoint has not answered anything for a while. A ping
+// passes if it was answered with any decision; that decision has no effect.
 type warmup struct {
 	ask    questioner
 	coldIn func() time.Duration
@@ -30,7 +32,7 @@ type warmup struct {
 	events *events
 	log    *slog.Logger
 
-	settled        atomic.Bool // it has passed once, or a start waits no longer
+	settled        atomic.Bool // a ping has passed, or the start waits no longer
 	passed, failed atomic.Int64
 	lastFailure    atomic.Pointer[failure]
 }
@@ -39,9 +41,9 @@ func newWarmup(l *live, w *transport.Webhook, log *slog.Logger) *warmup {
 	return &warmup{ask: w.Try, coldIn: w.ColdIn, entry: &l.declared, events: &l.events, log: log}
 }
 
-// run warms up until ctx ends.
+// run keeps the endpoint warm until ctx ends.
 func (w *warmup) run(ctx context.Context) {
-	defer w.settled.Store(true) // whoever waits, waits for an entry that is gone
+	defer w.settled.Store(true) // whatever waits must not wait for an entry that is gone
 	w.first(ctx)
 	for {
 		pause := w.coldIn()
@@ -57,8 +59,7 @@ func (w *warmup) run(ctx context.Context) {
 	}
 }
 
-// first pings until one has passed, or the time is over for which a start
-// waits.
+// first pings until a ping has passed or warmupPatience is over.
 func (w *warmup) first(ctx context.Context) {
 	defer w.settled.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, warmupPatience)
@@ -70,7 +71,7 @@ func (w *warmup) first(ctx context.Context) {
 	}
 }
 
-// ping asks once, and says whether that passed.
+// ping sends one ping and reports whether it passed.
 func (w *warmup) ping(ctx context.Context) bool {
 	h := w.entry.Load()
 	r, err := envelope(h.Event, pingTool)
@@ -81,7 +82,7 @@ func (w *warmup) ping(ctx context.Context) bool {
 	began := time.Now()
 	a := w.ask.put(ctx, h, r)
 	if ctx.Err() != nil && a.Failure != nil {
-		return false // it was given up, which says nothing about the endpoint
+		return false // ctx ended, which says nothing about the endpoint
 	}
 	w.events.warmed(a.Failure == nil)
 	if a.Failure == nil {
@@ -97,13 +98,13 @@ func (w *warmup) ping(ctx context.Context) bool {
 	return false
 }
 
-// WarmupEntry is how an endpoint is kept warm.
+// WarmupEntry is the warm-up of an endpoint as GET /v1/hooks shows it.
 type WarmupEntry struct {
-	// Warm says that the endpoint has answered of late.
+	// Warm is whether the endpoint has answered recently.
 	Warm   bool  `json:"warm"`
 	Passed int64 `json:"passed"`
 	Failed int64 `json:"failed"`
-	// LastFailure is of the latest ping; absent where that passed.
+	// LastFailure is the failure of the latest ping; absent if that passed.
 	LastFailure *FailureEntry `json:"last_failure,omitempty"`
 }
 
@@ -116,7 +117,8 @@ func (w *warmup) describe() *WarmupEntry {
 	}
 }
 
-// waitsFor says what a start waits for, empty where it does not.
+// waitsFor explains why the warm-up keeps a starting gateway from being ready;
+// "" if it does not.
 func (w *warmup) waitsFor() string {
 	if w == nil || w.settled.Load() {
 		return ""

@@ -17,40 +17,40 @@ import (
 // Options are what an [Access] is made of.
 type Options struct {
 	Rules Rules
-	// Before is the access that this one follows, whose counts and keys it
-	// keeps where they are still wanted. May be nil.
+	// Before is the previous access, whose counts and keys are kept if they
+	// still apply. May be nil.
 	Before *Access
-	// Logger takes what operators want to know.
+	// Logger receives the operator's log.
 	Logger *slog.Logger
 }
 
-// Access tells callers apart. It is safe for concurrent use.
+// Access authenticates callers. It is safe for concurrent use.
 type Access struct {
 	rules   Rules
 	callers []*Caller
 	byName  map[string]*Caller
-	// tokens are the callers by the blinded hashes of their tokens (A4).
+	// tokens maps the blinded hashes of tokens to their callers (A4).
 	tokens  map[[sha256.Size]byte]held
 	blind   []byte
-	issuers map[string]*issuer // by the URL that tokens name
+	issuers map[string]*issuer // by the issuer URL in tokens
 	life    *life
 }
 
-// held is a token as its caller holds it.
+// held is a known token and the caller that holds it.
 type held struct {
 	caller  *Caller
 	expires time.Time
 }
 
-// life is what an access and all that follow it share.
+// life is shared by an access and all its successors.
 type life struct {
 	ctx     context.Context //nolint:containedctx // it is of the life of the gateway, not of a call
 	end     context.CancelFunc
 	fetches sync.WaitGroup
 }
 
-// New returns an access, or every reason why the rules cannot be one. It starts
-// nothing.
+// New returns an access, or every reason why the rules are invalid. It starts
+// no goroutines.
 func New(o Options) (*Access, error) {
 	if err := o.Rules.check(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func New(o Options) (*Access, error) {
 		rules: o.Rules, byName: map[string]*Caller{}, tokens: map[[sha256.Size]byte]held{},
 		blind: make([]byte, sha256.Size), issuers: map[string]*issuer{},
 	}
-	_, _ = rand.Read(a.blind) // it never fails: the process would end
+	_, _ = rand.Read(a.blind) // never fails: the process would crash instead
 	before := o.Before
 	if before == nil {
 		before = &Access{life: &life{}}
@@ -79,31 +79,31 @@ func New(o Options) (*Access, error) {
 	return a, nil
 }
 
-// Close ends what is under way for this access and all before it, and waits
-// for that.
+// Close cancels the key fetches of this access and its predecessors, and waits
+// for them.
 func (a *Access) Close() {
 	a.life.end()
 	a.life.fetches.Wait()
 }
 
-// Callers are everybody, in the order of the rules.
+// Callers returns all callers, in the order of the rules.
 func (a *Access) Callers() []*Caller { return a.callers }
 
-// blinded is where a hash is looked for. Who does not know the key learns
-// nothing from how long a look takes, since the place says nothing about the
-// hash.
+// blinded returns the key under which the hash of a token is stored: an HMAC
+// with a random key. Someone who does not know that key learns nothing about
+// the stored hashes from the duration of a lookup.
 func (a *Access) blinded(hash [sha256.Size]byte) [sha256.Size]byte {
 	mac := hmac.New(sha256.New, a.blind)
-	_, _ = mac.Write(hash[:]) // a hash never fails
+	_, _ = mac.Write(hash[:]) // hash.Hash.Write never fails
 	return [sha256.Size]byte(mac.Sum(nil))
 }
 
-// longestToken is the longest bearer token that is looked at, in bytes.
+// longestToken is the longest bearer token that is checked, in bytes.
 const longestToken = 16 << 10
 
-// Identify returns who sends a request, or why nobody is known by it. A bearer
-// token goes before a certificate, and one that is refused is the end of it
-// (A1).
+// Identify returns the caller that sent a request, or the reason why there is
+// none. A bearer token takes precedence over a certificate, and a refused token
+// is final (A1).
 func (a *Access) Identify(r *http.Request) (*Caller, Reason) {
 	headers := r.Header.Values("Authorization")
 	switch {
@@ -123,7 +123,7 @@ func (a *Access) Identify(r *http.Request) (*Caller, Reason) {
 	return nil, Missing
 }
 
-// isToken reports whether a text can be a bearer token (RFC 6750).
+// isToken reports whether s has the syntax of a bearer token (RFC 6750).
 func isToken(s string) bool {
 	const more = "-._~+/="
 	for _, c := range []byte(s) {
@@ -135,7 +135,7 @@ func isToken(s string) bool {
 	return s != "" && len(s) <= longestToken
 }
 
-// tokenInURL reports whether a request's address has what looks like a token.
+// tokenInURL reports whether a query parameter looks like a token.
 func tokenInURL(r *http.Request) bool {
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
 		name, _, _ := strings.Cut(strings.ToLower(pair), "=")
@@ -160,7 +160,7 @@ func (a *Access) byToken(ctx context.Context, token string) (*Caller, Reason) {
 	return nil, Unknown
 }
 
-// check returns every reason why the rules cannot be.
+// check returns every mistake in the rules.
 func (r *Rules) check() error {
 	var errs []error
 	names, issuers, urls := map[string]bool{}, map[string]bool{}, map[string]bool{}

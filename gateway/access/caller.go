@@ -11,18 +11,18 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Caller is somebody who is known. A nil Caller may do nothing and reaches
-// nothing (A2).
+// Caller is an authenticated caller. A nil Caller may do nothing and reaches no
+// chain (A2).
 type Caller struct {
 	rule   Rule
 	limits *limits
 }
 
-// limits are what a caller used up. They outlast a reload (A7).
+// limits tracks a caller's use of its limits. It outlives a reload (A7).
 type limits struct {
 	inFlight *atomic.Int64
 	rate     Rate
-	bucket   *rate.Limiter // nil where there is no rate
+	bucket   *rate.Limiter // nil without a rate limit
 }
 
 func newCaller(rule Rule, before *Caller) *Caller {
@@ -40,7 +40,7 @@ func newCaller(rule Rule, before *Caller) *Caller {
 	return &Caller{rule: rule, limits: l}
 }
 
-// Name is the caller's name.
+// Name returns the caller's name, empty for nil.
 func (c *Caller) Name() string {
 	if c == nil {
 		return ""
@@ -48,15 +48,15 @@ func (c *Caller) Name() string {
 	return c.rule.Name
 }
 
-// May reports whether the caller may do that.
+// May reports whether the caller has a scope.
 func (c *Caller) May(s Scope) bool { return c != nil && s != 0 && c.rule.Scopes&s == s }
 
-// Reaches reports whether the caller reaches the chain of that name.
+// Reaches reports whether the caller may use the named chain.
 func (c *Caller) Reaches(name string) bool {
 	return c != nil && slices.ContainsFunc(c.rule.Chains, func(pattern string) bool { return chain.MatchTool(pattern, name) })
 }
 
-// Chains are the patterns of the chains that the caller reaches, never nil.
+// Chains returns the patterns of the chains that the caller may use, never nil.
 func (c *Caller) Chains() []string {
 	if c == nil {
 		return []string{}
@@ -64,10 +64,10 @@ func (c *Caller) Chains() []string {
 	return append([]string{}, c.rule.Chains...)
 }
 
-// InFlight is how many requests of the caller are under way.
+// InFlight returns the number of the caller's requests in progress.
 func (c *Caller) InFlight() int { return int(c.limits.inFlight.Load()) }
 
-// Limit is which limit of a caller is reached.
+// Limit is a limit that a caller has reached.
 type Limit uint8
 
 // The limits.
@@ -77,8 +77,9 @@ const (
 	InFlightLimit
 )
 
-// Enter counts a request in, or says which limit keeps it out, and for how long
-// at the least. The caller must Leave once it was counted in.
+// Enter counts a request in, or returns the limit that it exceeds and the
+// shortest time to wait. After [NoLimit] the request must be counted out by
+// [Caller.Leave].
 func (c *Caller) Enter(now time.Time) (Limit, time.Duration) {
 	if n := c.limits.inFlight.Add(1); c.rule.MaxInFlight > 0 && n > int64(c.rule.MaxInFlight) {
 		c.Leave()

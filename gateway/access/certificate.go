@@ -11,11 +11,11 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// trustKey is where the context of a connection carries its trust.
+// trustKey is the context key of a connection's trust.
 type trustKey struct{}
 
-// trust is when, and by whom, the certificate of a connection was found good.
-// A connection outlives reloads and certificates.
+// trust caches when a connection's client certificate was last verified, and
+// against which CAs: a connection can outlive the rules and the certificate.
 type trust struct{ last atomic.Pointer[verified] }
 
 type verified struct {
@@ -23,19 +23,19 @@ type verified struct {
 	at   time.Time
 }
 
-// verifiedFor is how long a certificate that was found good is not looked at
-// again.
+// verifiedFor is how long a verified certificate is trusted without verifying
+// it again.
 const verifiedFor = time.Minute
 
-// ConnContext is for [http.Server]: it remembers with a connection that its
-// certificate was verified.
+// ConnContext is an [http.Server.ConnContext] that lets a connection cache the
+// verification of its certificate.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, trustKey{}, &trust{})
 }
 
 // byCertificate finds the caller of a client certificate. The handshake proved
-// that the client has its key, and nothing else: who signed it is verified
-// here, by the rules in force, and not by those of the time of the handshake.
+// only that the client holds the private key. The chain is verified here, by
+// the rules in force and not by those at the time of the handshake.
 func (a *Access) byCertificate(ctx context.Context, certificates []*x509.Certificate) (*Caller, Reason) {
 	leaf, now := certificates[0], time.Now()
 	if a.rules.ClientCAs == nil || !a.trusts(ctx, certificates, now) || now.After(leaf.NotAfter) {

@@ -13,14 +13,14 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// issuer is somebody whose tokens are trusted.
+// issuer is a trusted issuer of tokens.
 type issuer struct {
 	Issued
 	keys *keys
 }
 
-// newIssuer returns an issuer, with the keys of the one before where that was
-// asked for them in the same way.
+// newIssuer returns an issuer. It keeps the keys of the previous one if they
+// are fetched in the same way.
 func newIssuer(i Issued, before *issuer, l *life, log *slog.Logger) *issuer {
 	if before != nil && before.asksAs(i) {
 		return &issuer{Issued: i, keys: before.keys}
@@ -28,21 +28,21 @@ func newIssuer(i Issued, before *issuer, l *life, log *slog.Logger) *issuer {
 	return &issuer{Issued: i, keys: newKeys(i, l, log)}
 }
 
-// asksAs reports whether keys of the other are found where those of i are.
+// asksAs reports whether both issuers' keys are fetched in the same way.
 func (i *issuer) asksAs(other Issued) bool {
 	return i.URL == other.URL && i.TokenFile == other.TokenFile && string(i.RootsPEM) == string(other.RootsPEM) &&
 		i.discoveryURL() == other.discoveryURL()
 }
 
-// algorithms are how tokens may be signed: by a key that the gateway does not
-// have.
+// algorithms are the accepted signature algorithms: only asymmetric ones, so
+// that the gateway needs no secret.
 func algorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 	}
 }
 
-// leeway is how much the clock of an issuer may differ.
+// leeway is the tolerated clock difference to an issuer.
 const leeway = 10 * time.Second
 
 // byIssued finds the caller of a token that an issuer signed.
@@ -55,7 +55,7 @@ func (a *Access) byIssued(ctx context.Context, text string) (*Caller, Reason) {
 	if err := token.UnsafeClaimsWithoutVerification(&said); err != nil {
 		return nil, Malformed
 	}
-	i := a.issuers[said.Issuer] // whom to ask; what the token says counts once it is verified
+	i := a.issuers[said.Issuer] // only selects the issuer; no claim counts before the token is verified
 	if i == nil {
 		return nil, Issuer
 	}
@@ -73,8 +73,8 @@ func (a *Access) byIssued(ctx context.Context, text string) (*Caller, Reason) {
 	return nil, Claims
 }
 
-// verified returns the claims of a token that the issuer signed, for us, and
-// for now.
+// verified returns the claims of a token after checking its signature, its
+// audience and its validity period.
 func (i *issuer) verified(ctx context.Context, token *jwt.JSONWebToken) (map[string]any, Reason) {
 	candidates, err := i.keys.find(ctx, token.Headers[0].KeyID)
 	if err != nil {
@@ -89,7 +89,7 @@ func (i *issuer) verified(ctx context.Context, token *jwt.JSONWebToken) (map[str
 		return nil, Signature
 	}
 	if registered.Expiry == nil {
-		return nil, Expired // one that never ends cannot be taken back
+		return nil, Expired // a token without expiry could not be revoked
 	}
 	err = registered.ValidateWithLeeway(jwt.Expected{Issuer: i.URL, AnyAudience: i.Audiences, Time: time.Now()}, leeway)
 	switch {
@@ -103,7 +103,7 @@ func (i *issuer) verified(ctx context.Context, token *jwt.JSONWebToken) (map[str
 	return nil, Expired
 }
 
-// holds reports whether a token has every claim.
+// holds reports whether a token has every claim of c.
 func (c Claimed) holds(claims map[string]any) bool {
 	return !slices.ContainsFunc(c.Claims, func(one Claim) bool { return !one.holds(claims) })
 }

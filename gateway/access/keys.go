@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	// keysFresh is how long keys are used without asking for new ones.
+	// keysFresh is how long keys are used without fetching them again.
 	keysFresh = 5 * time.Minute
-	// keysGood is how long keys are used where their issuer cannot be asked
+	// keysGood is how long keys are used while their issuer cannot be reached
 	// (A5).
 	keysGood = 24 * time.Hour
-	// keysPause is the shortest time between two times of asking (A6).
+	// keysPause is the minimum interval between two fetches (A6).
 	keysPause = 10 * time.Second
-	// keysPatience is how long an issuer may take.
+	// keysPatience is the deadline of a fetch.
 	keysPatience = 5 * time.Second
-	// keysLargest is the largest answer of an issuer, in bytes, and keysMost the
-	// most keys in one.
+	// keysLargest is the maximum size of an issuer's response in bytes, keysMost
+	// the maximum number of keys in it.
 	keysLargest = 1 << 20
 	keysMost    = 64
 )
 
-// keys are the public keys of an issuer, as it publishes them.
+// keys caches the public keys that an issuer publishes.
 type keys struct {
 	issued Issued
 	client *http.Client
@@ -47,7 +47,7 @@ type keys struct {
 	have    []jose.JSONWebKey
 	fetched time.Time     // when have was
 	tried   time.Time     // when that was tried last
-	asking  chan struct{} // closed once the issuer was asked; nil where it is not being asked
+	asking  chan struct{} // closed when the fetch in progress ends; nil if there is none
 }
 
 func newKeys(i Issued, l *life, log *slog.Logger) *keys {
@@ -65,9 +65,9 @@ func newKeys(i Issued, l *life, log *slog.Logger) *keys {
 
 var errUnavailable = errors.New("the issuer's keys are not known")
 
-// find returns the keys that a token of that key id may be signed with, which
-// are none where the issuer has none. Keys that are known do not make a caller
-// wait; for others the issuer is asked.
+// find returns the keys with the given key id, none if the issuer has no such
+// key. Keys that are known are returned without waiting; otherwise find waits
+// for a fetch.
 func (k *keys) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	for asked := false; ; asked = true {
 		found, known, asking := k.look(id, time.Now())
@@ -88,8 +88,9 @@ func (k *keys) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	}
 }
 
-// look returns the keys of an id, whether any are known at all, and the end of
-// the asking for new ones, which it begins where it is time.
+// look returns the keys with the given id, whether any keys are known at all,
+// and a channel that is closed when the current fetch ends (nil if there is
+// none). It starts a fetch if one is due.
 func (k *keys) look(id string, now time.Time) (found []jose.JSONWebKey, known bool, asking <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -111,7 +112,7 @@ func (k *keys) look(id string, now time.Time) (found []jose.JSONWebKey, known bo
 	return found, known, k.asking
 }
 
-// ask asks the issuer for its keys.
+// ask fetches the issuer's keys and stores them.
 func (k *keys) ask() {
 	ctx, cancel := context.WithTimeout(k.life.ctx, keysPatience)
 	defer cancel()
@@ -129,7 +130,7 @@ func (k *keys) ask() {
 	k.asking = nil
 }
 
-// discoveryURL is where an issuer says where its keys are.
+// discoveryURL returns the URL of the issuer's discovery document.
 func (i Issued) discoveryURL() string {
 	if i.Discovery != nil {
 		return i.Discovery.String()
@@ -137,7 +138,7 @@ func (i Issued) discoveryURL() string {
 	return strings.TrimSuffix(i.URL, "/") + "/.well-known/openid-configuration"
 }
 
-// fetch asks the issuer where its keys are, and for them.
+// fetch reads the issuer's discovery document and then its keys.
 func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	var said struct {
 		Issuer  string `json:"issuer"`
@@ -165,14 +166,14 @@ func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return usable, nil
 }
 
-// get reads a JSON object at an address.
+// get reads a JSON object from a URL.
 func (k *keys) get(ctx context.Context, address string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	// A Kubernetes API server gives its keys as the second, and nothing to who
-	// does not take that.
+	// A Kubernetes API server serves its keys as application/jwk-set+json, and
+	// only to clients that accept that type.
 	req.Header.Set("Accept", "application/json, application/jwk-set+json")
 	if k.issued.TokenFile != "" {
 		token, err := os.ReadFile(k.issued.TokenFile)
@@ -202,7 +203,8 @@ func (k *keys) get(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// safeURL says why keys that decide who is let in cannot come from there.
+// safeURL returns an error if keys must not be fetched from an address, because
+// they decide who is authenticated.
 func safeURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -1,7 +1,7 @@
 package access
 
-// Reason is why nobody is known by a request. The zero Reason is that of a
-// request that was not looked at.
+// Reason is why a request could not be authenticated. The zero Reason belongs
+// to a request that was not checked.
 type Reason uint8
 
 // The reasons.
@@ -9,25 +9,27 @@ const (
 	Unidentified Reason = iota
 	// Missing is a request without a credential.
 	Missing
-	// InURL is one whose credential stands in its address, where logs see it.
+	// InURL is a credential in the URL, where logs would record it.
 	InURL
-	// Malformed is an Authorization header that is not one bearer token.
+	// Malformed is an Authorization header that is not exactly one bearer
+	// token.
 	Malformed
 	// Unknown is a token that no caller has.
 	Unknown
-	// Expired is a token whose time is over, or has not come.
+	// Expired is a token outside its validity period.
 	Expired
 	// Issuer is a token of an issuer that is not trusted.
 	Issuer
-	// Audience is a token that was made for somebody else.
+	// Audience is a token for another audience.
 	Audience
-	// Signature is a token that its issuer did not sign.
+	// Signature is a token with an invalid signature.
 	Signature
-	// Claims is a good token that is no caller's.
+	// Claims is a valid token whose claims match no caller.
 	Claims
-	// Certificate is a client certificate that is not trusted, or no caller's.
+	// Certificate is a client certificate that is not trusted or matches no
+	// caller.
 	Certificate
-	// Unavailable is a token whose issuer cannot be asked for its keys.
+	// Unavailable is a token whose issuer's keys cannot be fetched.
 	Unavailable
 )
 
@@ -36,7 +38,7 @@ func Reasons() []Reason {
 	return []Reason{Missing, InURL, Malformed, Unknown, Expired, Issuer, Audience, Signature, Claims, Certificate, Unavailable}
 }
 
-// String returns the reason as it stands in labels.
+// String returns the reason as a metrics label.
 func (r Reason) String() string {
 	switch r {
 	case Missing:
@@ -66,7 +68,7 @@ func (r Reason) String() string {
 	return "unidentified"
 }
 
-// Text says the reason to the caller, and what to do.
+// Text explains the reason to the caller, with the remedy.
 func (r Reason) Text() string {
 	switch r {
 	case Missing:

@@ -7,64 +7,62 @@ import (
 	"time"
 )
 
-// Rules are who may call. The zero Rules let nobody in.
+// Rules define the callers. The zero Rules admit nobody.
 type Rules struct {
-	// Callers in the order in which they are looked for: a token or certificate
-	// that two of them are declared for is the first one's.
+	// Callers are checked in this order: if a token or certificate matches two
+	// of them, the first one wins.
 	Callers []Rule
-	// Issuers are whose tokens are trusted.
+	// Issuers are the trusted issuers of tokens.
 	Issuers []Issued
-	// ClientCAs sign the certificates of callers; nil trusts none.
+	// ClientCAs are the roots for client certificates; nil trusts none.
 	ClientCAs *x509.CertPool
 }
 
-// Rule is one caller: how it is known, and what it may do.
+// Rule is one caller: its credentials and its permissions.
 type Rule struct {
 	// Name is the caller's name in records and metrics.
 	Name string
-	// Chains are those it reaches: names in which * stands for any text.
+	// Chains are the chains that it may use: names with * as a glob.
 	Chains []string
-	// Scopes are what it may do there.
+	// Scopes are what it may do with them.
 	Scopes Scope
-	// Tokens are the bearer tokens it may show.
+	// Tokens are the bearer tokens that identify it.
 	Tokens []Token
-	// Claims are the tokens of issuers by which it is known: any of them.
+	// Claims select the issuers' tokens that identify it: any of them suffices.
 	Claims []Claimed
-	// SPIFFEIDs and DNSNames are the names in client certificates by which it
-	// is known: any of them, and in each * stands for any text.
+	// SPIFFEIDs and DNSNames are the names in client certificates that identify
+	// it: any of them suffices, with * as a glob.
 	SPIFFEIDs, DNSNames []string
-	// Rate bounds its requests; nil does not.
+	// Rate limits its requests; nil means no limit.
 	Rate *Rate
-	// MaxInFlight bounds its requests at once; 0 does not.
+	// MaxInFlight limits its concurrent requests; 0 means no limit.
 	MaxInFlight int
 }
 
-// Token is a bearer token, of which only a hash is known.
+// Token is a bearer token, known only by its hash.
 type Token struct {
 	SHA256 [sha256.Size]byte
-	// Expires is when it is no longer good; zero is never.
+	// Expires is when the token becomes invalid; zero means never.
 	Expires time.Time
 }
 
-// Claimed says which tokens of an issuer are a caller's: those that have every
-// claim.
+// Claimed selects the tokens of an issuer that have all of the claims.
 type Claimed struct {
 	// Issuer is the name of one of the issuers.
 	Issuer string
-	// Claims is at least one claim.
+	// Claims must not be empty.
 	Claims []Claim
 }
 
-// Claim is what a token has to say in one place. Of a list, one item has to
-// say it.
+// Claim is one required claim. A list matches if one of its items does.
 type Claim struct {
-	// Path leads to the claim, one name a level.
+	// Path is the path to the claim, one name per level.
 	Path []string
-	// Pattern is its text, in which * stands for any text.
+	// Pattern is the required text, with * as a glob.
 	Pattern string
 }
 
-// Rate is a number of requests in a second, and how many at once above it.
+// Rate is a limit in requests per second with a burst above it.
 type Rate struct {
 	PerSecond float64
 	Burst     int
@@ -72,20 +70,21 @@ type Rate struct {
 
 // Issued is an issuer of tokens.
 type Issued struct {
-	// Name is what callers' entries call it.
+	// Name is how callers' entries refer to it.
 	Name string
-	// URL is the issuer as its tokens name it. Its keys are found by the OpenID
-	// Connect discovery beneath it.
+	// URL is the issuer in its tokens' iss claim. Its keys are found by OpenID
+	// Connect discovery below this URL.
 	URL string
-	// Discovery is where that is asked for; nil is at the URL.
+	// Discovery overrides the URL of the discovery document; nil derives it
+	// from URL.
 	Discovery *url.URL
-	// Audiences are whom its tokens have to be made for: any of them.
+	// Audiences are the accepted aud claims: any of them suffices.
 	Audiences []string
-	// Roots are who signs its certificate; nil is whom the system trusts.
+	// Roots verify the issuer's TLS certificate; nil means the system's roots.
 	Roots *x509.CertPool
-	// RootsPEM is what Roots was made of.
+	// RootsPEM is the PEM text that Roots was parsed from.
 	RootsPEM []byte
-	// TokenFile holds a bearer token that the issuer wants to see before it
-	// shows its keys; empty is none. It is read each time.
+	// TokenFile holds a bearer token for the requests to the issuer; empty
+	// means none. The file is read for each request.
 	TokenFile string
 }

@@ -1,25 +1,25 @@
 package access
 
-// Scope is one thing that a caller may do. The zero Scope is nothing, which
-// nobody may do.
+// Scope is a set of permissions. The zero Scope is no permission, and no caller
+// has it.
 type Scope uint8
 
 // The scopes.
 const (
-	// Decide puts calls to chains.
+	// Decide is to have calls decided by chains.
 	Decide Scope = 1 << iota
-	// Turns runs agents.
+	// Turns is to run agents.
 	Turns
-	// Approve sees and answers what waits for a person.
+	// Approve is to see and answer approvals.
 	Approve
-	// Read sees participants and decisions.
+	// Read is to see participants and decisions.
 	Read
 )
 
-// ScopeNames are the names of all scopes.
+// ScopeNames returns the names of all scopes.
 func ScopeNames() []string { return []string{"decide", "turns", "approve", "read"} }
 
-// ParseScope returns the scope of a name, 0 where there is none.
+// ParseScope returns the named scope, 0 if there is none.
 func ParseScope(name string) Scope {
 	switch name {
 	case "decide":

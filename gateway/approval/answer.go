@@ -10,26 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// Answer is what a person says to a question. The zero Answer denies.
+// Answer is a person's answer to a question. The zero Answer denies.
 type Answer struct {
-	// Allow lets the call go.
+	// Allow lets the call run.
 	Allow bool
-	// Message is why. It reaches the model where the call is denied.
+	// Message is the reason. The model sees it if the call is denied.
 	Message string
 	// UpdatedInput is the input to run instead, one JSON object; nil keeps the
 	// call's own. Only with Allow.
 	UpdatedInput []byte
-	// Digest, if set, is that of the call as the person saw it.
+	// Digest, if set, is the digest of the call that the person saw.
 	Digest string
-	// By is who the person is, as the gateway knows him.
+	// By names the person, as far as the gateway knows.
 	By string
 }
 
-// SettledError says that an approval needs no answer: it was settled before, or
-// nobody waits for it any more (P9).
+// SettledError reports that an approval cannot be answered: it was settled
+// before, or nobody waits for the answer any more (P9).
 type SettledError struct{ Approval Approval }
 
-// Error says who was first.
+// Error names who settled it.
 func (e *SettledError) Error() string {
 	a := &e.Approval
 	switch a.State {
@@ -48,16 +48,16 @@ func (e *SettledError) Error() string {
 	return fmt.Sprintf("it was already %s by %s at %s", a.State, a.By, a.SettledAt.Format(time.RFC3339))
 }
 
-// UnusableError says what is wrong with an answer.
+// UnusableError explains what is wrong with an answer.
 type UnusableError struct{ why string }
 
-// Unusable returns an error of that reason.
+// Unusable returns an [*UnusableError] with that text.
 func Unusable(why string) error { return &UnusableError{why} }
 
 // Error implements error.
 func (e *UnusableError) Error() string { return e.why }
 
-// Get returns the approval of an id, or [ErrUnknown].
+// Get returns the approval with the given id, or [ErrUnknown].
 func (d *Desk) Get(ctx context.Context, id string) (Approval, error) {
 	store, err := d.opened() //nolint:contextcheck // what it starts is of the desk's life
 	if errors.Is(err, ErrNoStore) {
@@ -72,7 +72,7 @@ func (d *Desk) Get(ctx context.Context, id string) (Approval, error) {
 	return a, d.said(err)
 }
 
-// said is an error of the store as it is told.
+// said records an error of the store and makes it readable for people.
 func (d *Desk) said(err error) error {
 	if d.met(err) != nil && !errors.Is(err, ErrUnknown) {
 		return unreachable(err)
@@ -80,7 +80,7 @@ func (d *Desk) said(err error) error {
 	return err
 }
 
-// List returns the approvals that the filter lets through.
+// List returns the approvals that pass the filter.
 func (d *Desk) List(ctx context.Context, f Filter) ([]Approval, error) {
 	store, err := d.opened() //nolint:contextcheck // what it starts is of the desk's life
 	if errors.Is(err, ErrNoStore) {
@@ -95,9 +95,9 @@ func (d *Desk) List(ctx context.Context, f Filter) ([]Approval, error) {
 	return found, d.said(err)
 }
 
-// Answer settles an approval as a person says, and returns it as it then stands.
-// The error is [ErrUnknown], a [*SettledError], an [*UnusableError], or why the
-// store cannot be reached; then the answer is not acknowledged.
+// Answer settles an approval by a person's answer and returns its new state. The
+// error is [ErrUnknown], a [*SettledError], an [*UnusableError], or the error of
+// the store; in the last case the answer is not acknowledged.
 func (d *Desk) Answer(ctx context.Context, id string, answer Answer) (Approval, error) {
 	a, err := d.Get(ctx, id)
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *Desk) Answer(ctx context.Context, id string, answer Answer) (Approval, 
 	return now, nil
 }
 
-// check reports why the answer cannot be one to the approval.
+// check returns an error if the answer is not valid for the approval.
 func (p *Answer) check(a *Approval) error {
 	switch {
 	case len(p.Message) > MaxMessage:

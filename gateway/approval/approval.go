@@ -12,7 +12,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// State is where an approval stands. The zero State lets nothing go (P1).
+// State is the state of an approval. The zero State allows nothing (P1).
 type State uint8
 
 // The states. All but Pending are final.
@@ -24,9 +24,9 @@ const (
 	Allowed
 	// Denied was denied by a person.
 	Denied
-	// Expired was answered by nobody in its time.
+	// Expired was not answered in time.
 	Expired
-	// Withdrawn is of a caller that stopped waiting, or of a gateway that stopped.
+	// Withdrawn means that the caller stopped waiting, or the gateway stopped.
 	Withdrawn
 )
 
@@ -51,7 +51,7 @@ func (s State) String() string {
 	return "unset"
 }
 
-// ParseState returns the state of that exact name.
+// ParseState returns the state with exactly that name.
 func ParseState(name string) (State, error) {
 	for _, s := range States() {
 		if s.String() == name {
@@ -72,23 +72,23 @@ func (s *State) UnmarshalText(text []byte) (err error) {
 
 // Question is a call that a person is asked about.
 type Question struct {
-	// ID names it. It is a UUID of version 7, so that names sort by time.
+	// ID is a UUID of version 7, so that ids sort by time.
 	ID string
-	// Chain is the chain that asks, and Asker who of it: a hook, or an agent's
+	// Chain is the chain that asks, and Asker the hook in it or the agent's
 	// profile.
 	Chain, Asker string
-	// DecisionID names the chain's decision that led to it. Empty where the
-	// question is part of one.
+	// DecisionID is the chain's decision that led to the question; empty if the
+	// question is part of a decision.
 	DecisionID string
-	// Envelope is the call as it now stands, byte for byte, and Digest what
-	// [Digest] makes of it (P3).
+	// Envelope is the call as it now stands, byte for byte, and Digest its
+	// [Digest] (P3).
 	Envelope []byte
 	Digest   string
-	// Tool and Agent are the envelope's, to narrow lists by.
+	// Tool and Agent are copied from the envelope, for filters.
 	Tool, Agent string
 }
 
-// Digest is the hex SHA-256 of an envelope.
+// Digest returns the hex SHA-256 of an envelope.
 func Digest(envelope []byte) string {
 	sum := sha256.Sum256(envelope)
 	return hex.EncodeToString(sum[:])
@@ -103,10 +103,10 @@ func NewQuestion(id, chainName, asker string, call *chain.Request) Question {
 	}
 }
 
-// Call is the call that is asked about.
+// Call parses the call that is asked about.
 func (q *Question) Call() (*chain.Request, error) { return chain.ParseRequest(q.Envelope) }
 
-// Approval is a question with what became of it.
+// Approval is a question and its state.
 type Approval struct {
 	Question
 	State     State
@@ -114,47 +114,47 @@ type Approval struct {
 	// ExpiresAt is when it can no longer be answered.
 	ExpiresAt time.Time
 
-	// What follows is set once it is settled.
+	// The fields below are set once it is settled.
 	SettledAt time.Time
 	Settlement
-	// Used is whether it let its call go (P4).
+	// Used is whether it has let its call run (P4).
 	Used bool
 
-	// Deserted is whether nobody seems to wait any more for the answer to a
-	// pending one: the gateway where its caller waits did not say so for
-	// [Attention]. It is found out whenever the approval is read.
+	// Deserted reports whether a pending approval seems to have no caller left:
+	// the gateway at which its caller waits has not attended to it for
+	// [Attention]. It is computed on each read.
 	Deserted bool `json:"-"`
 }
 
-// Attention is for how long a caller counts as waiting after its gateway has last
-// said so.
+// Attention is how long a caller counts as waiting after its gateway last
+// attended to the approval.
 const Attention = 15 * time.Second
 
-// Settlement is what settles an approval.
+// Settlement is how an approval was settled.
 type Settlement struct {
-	// By is who did. Empty where nobody did, and time or its caller's end did.
+	// By names the person; empty if the approval expired or was withdrawn.
 	By string
-	// Message is why, in that person's words.
+	// Message is the reason, in that person's words.
 	Message string
 	// UpdatedInput is the input to run instead, one JSON object. Only with
 	// Allowed.
 	UpdatedInput []byte
 }
 
-// Filter narrows a list. Its zero value lets everything through.
+// Filter selects approvals. Apart from Limit its zero value selects all.
 type Filter struct {
-	// State is the state to be in; Unset is any.
+	// State must match; Unset matches any.
 	State State
-	// Chain, Tool and Agent are exact; empty is any.
+	// Chain, Tool and Agent must match exactly; empty matches any.
 	Chain, Tool, Agent string
-	// Chains are patterns of which the chain's name has to match one, as tools'
-	// names do in a hooks file. Nil is any chain, and an empty list none.
+	// Chains are glob patterns, of which one must match the chain's name. Nil
+	// matches any chain, an empty list none.
 	Chains []string
-	// Limit is how many at the most. It must be positive.
+	// Limit is the maximum number of results. It must be positive.
 	Limit int
 }
 
-// Holds reports whether the filter lets an approval through.
+// Holds reports whether an approval passes the filter.
 func (f Filter) Holds(a *Approval) bool {
 	return (f.State == Unset || f.State == a.State) && is(f.Chain, a.Chain) && is(f.Tool, a.Tool) && is(f.Agent, a.Agent) && f.holdsChain(a.Chain)
 }
@@ -165,35 +165,35 @@ func (f Filter) holdsChain(name string) bool {
 
 func is(filter, value string) bool { return filter == "" || filter == value }
 
-// ErrUnknown says that there is no approval of that id.
+// ErrUnknown reports that no approval has the given id.
 var ErrUnknown = errors.New("there is no approval of that id")
 
-// Store keeps approvals. It is safe for concurrent use. Its own clock says what
-// is over, so that replicas whose clocks differ agree.
+// Store keeps approvals. It is safe for concurrent use. Expiry follows the
+// store's own clock, so that replicas whose clocks differ agree.
 type Store interface {
-	// Create keeps a question as pending for the time it has. Another of the same
-	// id stays as it is, and is returned.
+	// Create stores a question as pending for the duration ttl. If the id exists,
+	// Create changes nothing and returns the existing approval.
 	Create(ctx context.Context, q Question, ttl time.Duration) (Approval, error)
-	// Get returns the approval of an id, or [ErrUnknown].
+	// Get returns the approval with the given id, or [ErrUnknown].
 	Get(ctx context.Context, id string) (Approval, error)
-	// List returns those that the filter lets through: pending ones with the
-	// oldest first, others with the newest first.
+	// List returns the approvals that pass the filter: pending ones oldest first,
+	// others newest first.
 	List(ctx context.Context, f Filter) ([]Approval, error)
-	// Settle settles a pending approval whose time is not over, and expires one
-	// whose time is (P2, P5). It returns the approval as it then stands, and
-	// whether it is this call that settled it. to is final.
+	// Settle settles a pending approval that has not expired, and expires one
+	// that has (P2, P5). It returns the approval's new state and whether this
+	// call settled it. to must be a final state.
 	Settle(ctx context.Context, id string, to State, s Settlement) (now Approval, won bool, err error)
-	// Redeem marks an allowed approval as used. It returns whether this is the
-	// first time, and the digest the approval's own (P3, P4).
+	// Redeem marks an allowed approval as used. It returns true if this is the
+	// first use and the digest matches the approval's (P3, P4).
 	Redeem(ctx context.Context, id, digest string) (bool, error)
-	// Attend says that somebody still waits for those of them that are pending. A
-	// store that no other gateway reads need not remember it.
+	// Attend records that callers still wait for those of the approvals that are
+	// pending. A store that no other gateway reads may ignore it.
 	Attend(ctx context.Context, ids []string) error
-	// Tidy expires what is over and forgets what was settled long ago.
+	// Tidy expires overdue approvals and deletes those settled long ago.
 	Tidy(ctx context.Context) error
-	// Watch calls changed with the id of each approval that was created or
-	// settled, whoever did, until ctx ends; with an empty id where it may have
-	// missed some. It is a help and no promise: whoever waits looks by himself as
-	// well.
+	// Watch calls changed with the id of each approval that is created or
+	// settled, by whatever replica, until ctx ends; an empty id means that
+	// changes may have been missed. Notifications are best effort: whoever waits
+	// must poll as well.
 	Watch(ctx context.Context, changed func(id string))
 }

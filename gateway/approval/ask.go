@@ -10,21 +10,21 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Asking is a call that is to be put to a person.
+// Asking is a call to ask a person about.
 type Asking struct {
-	// Chain and Asker say who asks, and DecisionID after which decision: see
-	// [Question].
+	// Chain, Asker and DecisionID are those of the [Question].
 	Chain, Asker, DecisionID string
 	// Request is the call.
 	Request *chain.Request
-	// Timeout is how long it may take, and Late what running out of it is called.
+	// Timeout is how long it may take, and Late the failure cause when it runs
+	// out.
 	Timeout time.Duration
 	Late    chain.Cause
 }
 
-// Ask puts the call to a person and waits for the answer: allow, modify or deny.
-// Whatever keeps a person from answering is a failure. Once ctx ends the question
-// is withdrawn, and nobody reads what is returned (P7).
+// Ask asks a person about the call and waits for the answer: allow, modify or
+// deny. Anything that prevents an answer is a failure. If ctx ends, the question
+// is withdrawn and the returned answer is meaningless (P7).
 func (d *Desk) Ask(ctx context.Context, a Asking) chain.Answer {
 	w := &wait{
 		desk: d, asking: a, question: NewQuestion(d.o.NewID(), a.Chain, a.Asker, a.Request), deadline: time.Now().Add(a.Timeout),
@@ -35,7 +35,7 @@ func (d *Desk) Ask(ctx context.Context, a Asking) chain.Answer {
 	return answer
 }
 
-// wait is one question that waits.
+// wait is one question in progress.
 type wait struct {
 	desk     *Desk
 	asking   Asking
@@ -44,7 +44,8 @@ type wait struct {
 	deadline time.Time
 }
 
-// margin is the part of the time that is kept for settling what nobody answered.
+// margin is the part of the timeout that is reserved for settling an unanswered
+// question.
 func margin(timeout time.Duration) time.Duration { return min(timeout/4, 2*time.Second) }
 
 func fail(why string, detail error) (chain.Answer, Outcome) {
@@ -55,7 +56,7 @@ func fail(why string, detail error) (chain.Answer, Outcome) {
 	return chain.Fail(chain.Error, why, text), OutcomeFailed
 }
 
-// lost is the answer where the store does not do what it is asked to (P1).
+// lost is the answer after an error of the store (P1).
 func lost(err error) (chain.Answer, Outcome) {
 	return fail("the store of approvals cannot be reached", err)
 }
@@ -69,7 +70,7 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	if w.store, err = d.opened(); err != nil { //nolint:contextcheck // what it starts is of the desk's life
 		return lost(d.met(err))
 	}
-	woken, full, stopped := d.join(w.question.ID) // before it is there to be answered
+	woken, full, stopped := d.join(w.question.ID) // before Create, so that no answer is missed
 	switch {
 	case full:
 		return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: %d calls wait for a person", d.o.MaxWaiting), ""), OutcomeFailed
@@ -93,8 +94,8 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	return w.wait(ctx, woken)
 }
 
-// operation is the context of one operation of the store: it ends with ctx, and
-// early enough to answer in time (P8).
+// operation returns the context for one operation of the store: it ends with ctx,
+// and early enough to answer in time (P8).
 func (w *wait) operation(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, earlier(w.deadline, time.Now().Add(storePatience)))
 }
@@ -106,8 +107,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// wait looks whenever there may be an answer, until there is one or the time is
-// over.
+// wait polls the approval, immediately when woken, until it is answered or the
+// time is over.
 func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, Outcome) {
 	over := time.NewTimer(time.Until(w.deadline) - margin(w.asking.Timeout))
 	defer over.Stop()
@@ -133,7 +134,7 @@ func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, O
 		if errors.Is(err, ErrUnknown) {
 			return fail("its approval is no longer kept", nil)
 		}
-		// A store that cannot be reached may come back before the time is over.
+		// An unreachable store may recover before the time is over.
 	}
 }
 
@@ -144,7 +145,7 @@ func (w *wait) abandoned() (chain.Answer, Outcome) {
 	return chain.Fail(chain.Error, why, ""), OutcomeWithdrawn
 }
 
-// end settles a question that nobody answered, unless somebody just did.
+// end settles an unanswered question, unless it has just been answered.
 func (w *wait) end(ctx context.Context, to State, message string) (chain.Answer, Outcome) {
 	settling, cancel := w.operation(ctx)
 	defer cancel()
@@ -155,20 +156,19 @@ func (w *wait) end(ctx context.Context, to State, message string) (chain.Answer,
 	return w.conclude(ctx, &now)
 }
 
-// withdraw settles a question whose answer nobody waits for any more, and waits
-// for that no longer than the store may take.
+// withdraw settles, in the background, a question that nobody waits for any more.
 func (w *wait) withdraw(why string) {
 	d := w.desk
 	d.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.life), storePatience)
 		defer cancel()
 		if _, _, err := w.store.Settle(ctx, w.question.ID, Withdrawn, Settlement{Message: why}); err != nil && !errors.Is(err, ErrUnknown) {
-			_ = d.met(err) // it expires where it cannot be withdrawn
+			_ = d.met(err) // if it cannot be withdrawn it expires
 		}
 	})
 }
 
-// conclude is the answer that a settled approval gives.
+// conclude returns the answer that follows from a settled approval.
 func (w *wait) conclude(ctx context.Context, now *Approval) (chain.Answer, Outcome) {
 	w.desk.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call waits for a person no longer", slog.String("approval_id", now.ID),
 		slog.String("state", now.State.String()), slog.String("by", now.By))
@@ -190,7 +190,8 @@ func (w *wait) conclude(ctx context.Context, now *Approval) (chain.Answer, Outco
 	return fail("its approval was left undecided", nil)
 }
 
-// redeem lets the call go, once, and only the one that was shown (P3, P4).
+// redeem lets the call run, once, and only if it is the call that was shown (P3,
+// P4).
 func (w *wait) redeem(ctx context.Context, now *Approval) (chain.Answer, Outcome) {
 	redeeming, cancel := w.operation(ctx)
 	defer cancel()
@@ -211,7 +212,7 @@ func (w *wait) redeem(ctx context.Context, now *Approval) (chain.Answer, Outcome
 	}}, OutcomeAllowed
 }
 
-// checkInput reports why an input cannot take the place of the call's own.
+// checkInput returns an error if an input cannot replace the call's own.
 func checkInput(call *chain.Request, input []byte) error {
 	switch err := chain.CheckValue(input); {
 	case call.Event() != chain.PreToolUse:

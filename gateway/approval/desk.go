@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Outcome is what became of a question, as it is counted. The zero Outcome is a
+// Outcome is the outcome of a question, for the metrics. The zero Outcome is a
 // failure.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// OutcomeFailed is of a question that could not be asked, or whose answer
-	// could not be had.
+	// OutcomeFailed is a question that could not be asked or whose answer could
+	// not be read.
 	OutcomeFailed Outcome = iota
 	OutcomeAllowed
 	OutcomeDenied
@@ -28,35 +28,36 @@ const (
 
 // Options configure a [Desk].
 type Options struct {
-	// Open opens the store. It is called when something first needs it, and again
-	// where it failed. Nil is that there is none.
+	// Open opens the store. It is called on first use, and again after a failure.
+	// Nil means that there is no store.
 	Open func() (Store, error)
-	// Settled is told of the outcome of each question that was asked here. It is
-	// called from many goroutines and must not block. May be nil.
+	// Settled is called with the outcome of each question asked here,
+	// concurrently; it must not block. May be nil.
 	Settled func(Outcome)
-	// NewID returns the names of questions: UUIDs of version 7.
+	// NewID returns a new question id: a UUID of version 7.
 	NewID func() string
-	// Logger takes what operators want to know. Nil discards it.
+	// Logger receives the operator's log. Nil discards it.
 	Logger *slog.Logger
-	// MaxWaiting bounds the questions that wait here at once. Default 1000.
+	// MaxWaiting limits the questions that wait here at the same time. Default
+	// 1000.
 	MaxWaiting int
-	// Poll is how often who waits looks by himself. Default 2 s.
+	// Poll is the interval at which a waiting question is polled. Default 2 s.
 	Poll time.Duration
-	// Sweep is how often who follows looks at all there is, beside what he is told
-	// of. Default 10 s.
+	// Sweep is the interval at which a follower lists all approvals, in addition
+	// to notifications. Default 10 s.
 	Sweep time.Duration
 }
 
-// Desk is where questions wait for a person, and where people answer them. Make
-// it with [NewDesk].
+// Desk is where questions wait for a person and people answer them. Make it with
+// [NewDesk].
 type Desk struct {
 	o Options
 
-	opening sync.Mutex // held by who opens the store
+	opening sync.Mutex // held while the store is being opened
 
 	mu        sync.Mutex
-	store     Store // nil until it is opened
-	trouble   error // of the latest operation; nil where it went well
+	store     Store // nil until opened
+	trouble   error // the error of the latest operation; nil after a success
 	waiting   map[string]chan struct{}
 	followers map[*follower]struct{}
 	stopped   bool
@@ -69,16 +70,16 @@ type Desk struct {
 
 // Bounds.
 const (
-	// MaxCall is the longest envelope that is put to a person, in bytes.
+	// MaxCall is the longest envelope that a person is asked about, in bytes.
 	MaxCall = 256 << 10
 	// MaxMessage is the longest message of a person, in bytes.
 	MaxMessage = 4 << 10
 
-	// storePatience is how long an operation of the store may take.
+	// storePatience is the deadline of an operation of the store.
 	storePatience = 5 * time.Second
 )
 
-// NewDesk returns a desk. It must be closed.
+// NewDesk returns a desk. The caller must call Close.
 func NewDesk(o Options) *Desk {
 	if o.Settled == nil {
 		o.Settled = func(Outcome) {}
@@ -100,19 +101,19 @@ func NewDesk(o Options) *Desk {
 	return d
 }
 
-// ErrNoStore says that there is no place where approvals are kept.
+// ErrNoStore reports that no store is configured.
 var ErrNoStore = errors.New("approvals have no place where they are kept: set HOOKGATE_STATE_DIR, or HOOKGATE_DATABASE_URL for several gateways")
 
-// ErrStopped says that the desk was closed.
+// ErrStopped reports that the desk was stopped.
 var ErrStopped = errors.New("the gateway is stopping")
 
-// Open opens the store if that did not happen yet.
+// Open opens the store if it is not open yet.
 func (d *Desk) Open() error {
 	_, err := d.opened()
 	return err
 }
 
-// opened returns the store, which is opened by who needs it first.
+// opened returns the store, opening it on first use.
 func (d *Desk) opened() (Store, error) {
 	d.opening.Lock()
 	defer d.opening.Unlock()
@@ -137,8 +138,8 @@ func (d *Desk) opened() (Store, error) {
 	return store, nil
 }
 
-// tidy keeps the store tidy, says who waits, and finds out whether the store can
-// be reached.
+// tidy periodically tidies the store, records which questions wait here, and
+// notices whether the store is reachable.
 func (d *Desk) tidy(store Store) {
 	tick := time.NewTicker(d.o.Poll)
 	defer tick.Stop()
@@ -151,7 +152,7 @@ func (d *Desk) tidy(store Store) {
 				attended = now
 			}
 		}
-		_ = d.met(err) // which says it
+		_ = d.met(err) // met logs it
 		cancel()
 		select {
 		case <-d.life.Done():
@@ -161,7 +162,7 @@ func (d *Desk) tidy(store Store) {
 	}
 }
 
-// attend says who waits here (P9).
+// attend records in the store which questions wait here (P9).
 func (d *Desk) attend(ctx context.Context, store Store) error {
 	d.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.waiting))
@@ -172,10 +173,10 @@ func (d *Desk) attend(ctx context.Context, store Store) error {
 	return store.Attend(ctx, ids)
 }
 
-// met remembers how an operation of the store went, and says so where that
-// changed. It returns the error.
+// met records the result of a store operation and logs a change between working
+// and failing. It returns err.
 func (d *Desk) met(err error) error {
-	if errors.Is(err, context.Canceled) { // who asked went away, which says nothing of the store
+	if errors.Is(err, context.Canceled) { // canceled by the caller, which says nothing about the store
 		return err
 	}
 	trouble := err
@@ -195,23 +196,23 @@ func (d *Desk) met(err error) error {
 	return err
 }
 
-// Trouble is why the store cannot be used at the moment; nil where it can, and
-// where nothing needed it so far.
+// Trouble returns why the store is unusable at the moment; nil if it works or was
+// not needed so far.
 func (d *Desk) Trouble() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.trouble
 }
 
-// Waiting is how many questions wait here.
+// Waiting returns the number of questions that wait here.
 func (d *Desk) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.waiting)
 }
 
-// join makes room for a question, or says why there is none. The channel holds a
-// token once the question may have been answered.
+// join registers a question, or reports that the desk is full or stopped. The
+// channel receives a token when the question may have been answered.
 func (d *Desk) join(id string) (woken chan struct{}, full, stopped bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,8 +230,8 @@ func (d *Desk) leave(id string) {
 	delete(d.waiting, id)
 }
 
-// wake has who waits for an approval look at it, and followers too. The empty id
-// is every approval.
+// wake notifies whoever waits for an approval, and all followers. The empty id
+// means every approval.
 func (d *Desk) wake(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -244,7 +245,7 @@ func (d *Desk) wake(id string) {
 	}
 }
 
-// nudge leaves a token, unless there is one.
+// nudge puts a token into c unless it is full.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -252,8 +253,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Stop denies what waits, ends who follows, and lets nobody else begin to. It
-// may be called more than once.
+// Stop denies the waiting questions, ends the followers, and accepts no more of
+// either. It may be called more than once.
 func (d *Desk) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -263,17 +264,17 @@ func (d *Desk) Stop() {
 	}
 }
 
-// Close is Stop, and returns once the desk uses the store no more. Nobody may be
-// waiting any longer.
+// Close stops the desk and returns once the desk no longer uses the store. No
+// question may be waiting when it is called.
 func (d *Desk) Close() {
 	d.Stop()
-	d.opening.Lock() // who opens the store has begun what is waited for
+	d.opening.Lock() // opened starts the goroutines waited for below
 	d.end()
 	d.opening.Unlock()
 	d.background.Wait()
 }
 
-// unreachable says for people that an operation did not work.
+// unreachable wraps an error of the store for people.
 func unreachable(err error) error {
 	return fmt.Errorf("the store of approvals cannot be reached: %w", err)
 }

@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// follower is somebody who follows, with what he has not looked at yet. Its
-// fields are the desk's, who has the lock.
+// follower is a subscriber with the changes that it has not processed yet. Its
+// fields are guarded by the desk's lock.
 type follower struct {
 	woken   chan struct{}
-	changed map[string]struct{} // the approvals that did
-	missed  bool                // others may have, too
+	changed map[string]struct{} // ids of changed approvals
+	missed  bool                // others may have changed, too
 }
 
-// maxUnread is how many changes are remembered for who is slow to look. One who
-// has missed more looks at all there is.
+// maxUnread is how many changes are remembered for a slow follower. One that has
+// missed more lists all approvals instead.
 const maxUnread = 1000
 
-// hears is called with the desk's lock held. The empty id is every approval.
+// hears records a change. The caller holds the desk's lock. The empty id means
+// every approval.
 func (f *follower) hears(id string) {
 	if id == "" || len(f.changed) == maxUnread {
 		f.missed = true
@@ -32,7 +33,7 @@ func (f *follower) hears(id string) {
 	nudge(f.woken)
 }
 
-// news takes what a follower has not looked at yet.
+// news returns and clears a follower's unprocessed changes.
 func (d *Desk) news(f *follower) (changed map[string]struct{}, missed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,21 +42,22 @@ func (d *Desk) news(f *follower) (changed map[string]struct{}, missed bool) {
 	return changed, missed
 }
 
-// Following is what somebody follows.
+// Following is a subscription to approvals.
 type Following struct {
-	// Filter says what he sees; it is asked each time he looks, and its State does
-	// not matter.
+	// Filter returns the approvals to follow; it is called before each read, and
+	// its State is ignored.
 	Filter func() Filter
-	// Changed is called with each pending approval, those that are there first,
-	// again where nobody waits for it any more or somebody does again, and again
-	// once it is settled. An error of it ends the following.
+	// Changed is called with each pending approval, beginning with the existing
+	// ones; again when it becomes deserted or is attended again; and again once
+	// it is settled. An error ends the subscription.
 	Changed func(*Approval) error
-	// Idle is called every so often, and may end the following as well.
+	// Idle is called at the interval Every. An error ends the subscription.
 	Idle  func() error
 	Every time.Duration
 }
 
-// Follow tells somebody of approvals until ctx or the desk ends, or he does.
+// Follow reports approvals until ctx ends, the desk stops, or Changed or Idle
+// returns an error, which Follow returns.
 func (d *Desk) Follow(ctx context.Context, what Following) error {
 	f := &follower{woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
 	d.mu.Lock()
@@ -99,16 +101,16 @@ func (d *Desk) Follow(ctx context.Context, what Following) error {
 			return err
 		}
 		if !reached {
-			sweep.Reset(d.o.Poll) // what could not be looked at is among all there is
+			sweep.Reset(d.o.Poll) // the sweep also covers the changes that could not be read
 		}
 	}
 }
 
-// told are the pending approvals that a follower was told of, and whether as
-// deserted.
+// told holds the pending approvals that a follower was told of, with their
+// Deserted.
 type told map[string]bool
 
-// tell tells of an approval what is not told yet.
+// tell reports an approval if its state is news to the follower.
 func (t told) tell(a *Approval, changed func(*Approval) error) error {
 	deserted, before := t[a.ID]
 	switch {
@@ -122,8 +124,8 @@ func (t told) tell(a *Approval, changed func(*Approval) error) error {
 	return changed(a)
 }
 
-// sweep tells what is new of all there is, and what became of those that are gone.
-// It returns whether the store could be reached.
+// sweep lists all pending approvals and reports what is new, and what became of
+// those that are gone. It returns whether the store was reachable.
 func (d *Desk) sweep(ctx context.Context, what Following, told told) (bool, error) {
 	filter := what.Filter()
 	filter.State = Pending
@@ -135,7 +137,7 @@ func (d *Desk) sweep(ctx context.Context, what Following, told told) (bool, erro
 	for id := range told {
 		gone[id] = struct{}{}
 	}
-	if n := len(pending); n > 0 && n == filter.Limit { // the list ends before those that do
+	if n := len(pending); n > 0 && n == filter.Limit { // the list is truncated: ids after its end are not gone
 		maps.DeleteFunc(gone, func(id string, _ struct{}) bool { return id > pending[n-1].ID })
 	}
 	for i := range pending {
@@ -147,7 +149,8 @@ func (d *Desk) sweep(ctx context.Context, what Following, told told) (bool, erro
 	return d.lookAt(ctx, gone, what, told)
 }
 
-// lookAt tells what became of some. It returns whether the store could be reached.
+// lookAt reports the current state of some approvals. It returns whether the
+// store was reachable.
 func (d *Desk) lookAt(ctx context.Context, ids map[string]struct{}, what Following, told told) (bool, error) {
 	filter := what.Filter()
 	filter.State = Unset
@@ -155,7 +158,7 @@ func (d *Desk) lookAt(ctx context.Context, ids map[string]struct{}, what Followi
 		a, err := d.Get(ctx, id)
 		switch {
 		case errors.Is(err, ErrUnknown):
-			delete(told, id) // it is forgotten
+			delete(told, id) // deleted from the store
 			continue
 		case err != nil:
 			return false, nil //nolint:nilerr // a store that cannot be reached is looked at again

@@ -9,16 +9,16 @@ import (
 	"unicode/utf16"
 )
 
-// maxIndent is how many blanks a value may grow by when it is indented, in bytes.
-// The sum grows with the depth of each line, so that a small value which is made
-// for it would fill the memory.
+// maxIndent limits the whitespace that indenting adds to a value, in bytes. It
+// grows with the depth of each line, so a small crafted value could exhaust the
+// memory.
 const maxIndent = MaxCall
 
-// Shown is a JSON value as people read it: indented, as long as that does not
-// make it too long, and with every sign escaped that would act on a screen or
-// turn the order of what is read. It is JSON still, of the same meaning.
+// Shown formats a JSON value for people: indented unless that makes it too long,
+// and with every character escaped that would act on a terminal or reorder the
+// text. The result is JSON of the same meaning.
 func Shown(value []byte) string {
-	bare := bytes.Trim(value, " \t\r\n") // what is behind a value would be kept, and escaped outside of a text
+	bare := bytes.Trim(value, " \t\r\n") // whitespace outside the value would be kept, and escaped outside a string
 	var b bytes.Buffer
 	var err error
 	if indentation(bare) > maxIndent {
@@ -32,13 +32,14 @@ func Shown(value []byte) string {
 	return shown(b.String(), true)
 }
 
-// indentation is how many blanks indent a value.
+// indentation returns the number of bytes of whitespace that indenting a value
+// adds.
 func indentation(value []byte) int {
 	blanks, depth, quoted := 0, 0, false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
 		case quoted && c == '\\':
-			i++ // what is escaped ends nothing
+			i++ // skip the escaped character
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -55,7 +56,7 @@ func indentation(value []byte) int {
 	return blanks
 }
 
-// ShownText is a text of one line as people read it, under the same rules.
+// ShownText formats a text on one line by the same rules as [Shown].
 func ShownText(text string) string { return shown(text, false) }
 
 func shown(text string, lines bool) string {

@@ -17,35 +17,36 @@ import (
 
 // FileOptions configure a [File].
 type FileOptions struct {
-	// Path is the file that is written. Those before it have the number of their
-	// first record behind that name.
+	// Path is the file that is written. Rotated files have the number of their
+	// first record appended to that name.
 	Path string
-	// MaxBytes is the size from which the next file is begun. Default 100 MiB.
+	// MaxBytes is the size at which the file is rotated. Default 100 MiB.
 	MaxBytes int64
-	// Keep is how many files before the present one are kept; 0 keeps all.
+	// Keep is the number of rotated files to keep; 0 keeps all.
 	Keep int
 }
 
-// File keeps records as lines that are chained by their hashes (L6). One process
-// at a time has it.
+// File stores records as lines chained by their hashes (L6). A lock restricts it
+// to one process at a time.
 type File struct {
 	options FileOptions
 	lock    *os.File
 	file    *os.File
-	size    int64 // up to the end of the last whole batch
+	size    int64 // up to the end of the last complete batch
 	next    uint64
 	prev    [sha256.Size]byte
 	buffer  []byte
-	// broken is set where the file may hold more than size says.
+	// broken is set if the file may contain more than size says.
 	broken bool
 }
 
-// largestTail is how much of the end of a file is read to find its last line,
-// which is never that long.
+// largestTail is how much of the end of a file is read to find its last line. No
+// line is that long.
 const largestTail = 2 << 20
 
-// OpenFile opens the file, or begins it, and carries on where it ended. What
-// was being written when a process died, and so never acknowledged, is cut off.
+// OpenFile opens or creates the file and continues where it ended. A partial
+// line at the end, which a dying process left and never acknowledged, is
+// truncated.
 func OpenFile(o FileOptions) (*File, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 100 << 20
@@ -77,7 +78,7 @@ func (f *File) open() error {
 		return err
 	}
 	f.size = size
-	if last == nil && len(earlier) > 0 { // it ended between two files
+	if last == nil && len(earlier) > 0 { // the process died during a rotation
 		before, err := os.Open(earlier[len(earlier)-1])
 		if err != nil {
 			return err
@@ -100,8 +101,8 @@ func (f *File) open() error {
 	return syncDir(filepath.Dir(f.options.Path))
 }
 
-// lastLine returns the last whole line of a file, nil where there is none, and
-// the place of its end.
+// lastLine returns the last complete line of a file, nil if there is none, and
+// the offset of its end.
 func lastLine(f *os.File) ([]byte, int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -123,7 +124,7 @@ func lastLine(f *os.File) ([]byte, int64, error) {
 	return line[bytes.LastIndexByte(line, '\n')+1:], begin + int64(end) + 1, nil
 }
 
-// earlierFiles are the files before the present one, oldest first.
+// earlierFiles returns the rotated files, oldest first.
 func earlierFiles(path string) ([]string, error) {
 	dir, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -140,8 +141,8 @@ func earlierFiles(path string) ([]string, error) {
 	return all, nil
 }
 
-// numberDigits is how many digits the numbers behind names have, so that the
-// order of the names is that of the records.
+// numberDigits is the number of digits in the suffix of rotated files, so that
+// names sort in the order of the records.
 const numberDigits = 15
 
 // Write implements [Sink].
@@ -184,8 +185,8 @@ func (f *File) put(durable bool) error {
 	return f.file.Sync()
 }
 
-// mend takes back what was written in part: the chain goes on behind the last
-// whole batch.
+// mend truncates a partially written batch, so that the chain continues after
+// the last complete one.
 func (f *File) mend() error {
 	if !f.broken {
 		return nil
@@ -197,7 +198,7 @@ func (f *File) mend() error {
 	return nil
 }
 
-// rotate puts the present file away and begins the next.
+// rotate renames the current file and starts the next.
 func (f *File) rotate() error {
 	first, err := firstNumber(f.file)
 	if err != nil {
@@ -220,7 +221,7 @@ func (f *File) rotate() error {
 	return errors.Join(done.Close(), f.tidy(), syncDir(dir))
 }
 
-// firstNumber is the number of the first record of a file.
+// firstNumber returns the number of the first record in a file.
 func firstNumber(f *os.File) (uint64, error) {
 	head := make([]byte, len(lineBegin)+20)
 	n, err := f.ReadAt(head, 0)
@@ -231,7 +232,7 @@ func firstNumber(f *os.File) (uint64, error) {
 	return strconv.ParseUint(string(digits), 10, 64)
 }
 
-// tidy removes the oldest files beyond those that are kept.
+// tidy removes the oldest rotated files beyond those to keep.
 func (f *File) tidy() error {
 	if f.options.Keep <= 0 {
 		return nil
@@ -257,7 +258,7 @@ func (f *File) Close() error {
 	return errors.Join(append(errs, f.lock.Close())...)
 }
 
-// syncDir makes sure that names outlast a crash.
+// syncDir makes renames and new files in a directory survive a crash.
 func syncDir(path string) error {
 	dir, err := os.Open(path) //nolint:gosec // the path is the operator's
 	if err != nil {
@@ -265,7 +266,7 @@ func syncDir(path string) error {
 	}
 	err = dir.Sync()
 	if errors.Is(err, fs.ErrInvalid) {
-		err = nil // a file system that does not do that for directories
+		err = nil // a file system that does not support this for directories
 	}
 	return errors.Join(err, dir.Close())
 }

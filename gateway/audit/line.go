@@ -9,8 +9,8 @@ import (
 )
 
 // A line is {"n":12,"prev":"HEX","record":{…}}: the number of the record, the
-// SHA-256 of the line before without its end, and the record byte for byte. It
-// is read in this form alone, so that nothing can be added to it.
+// SHA-256 of the previous line without its newline, and the record byte for
+// byte. No other form is accepted, so that nothing can be added to a line.
 const (
 	lineBegin  = `{"n":`
 	linePrev   = `,"prev":"`

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile keeps other processes from writing the same file. The lock ends with
-// the process.
+// lockFile keeps other processes from writing the same file. The lock is
+// released when the process ends.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the operator's
 	if err != nil {

@@ -10,54 +10,55 @@ import (
 	"time"
 )
 
-// gather is how long a record that nobody waits for waits for others, so that
-// they are written together.
+// gather is how long a record without a waiting caller waits to be batched with
+// others.
 const gather = 50 * time.Millisecond
 
-// largestBatch is the most records that a sink is given at once.
+// largestBatch is the maximum number of records in one write.
 const largestBatch = 1024
 
-// A write waits for others to join it for a part of what the last one took, and
-// not longer than that.
+// A durable write waits for more records to join it, for the duration of the
+// previous write divided by assembly, and at most longestAssembly.
 const (
 	assembly        = 4
 	longestAssembly = 10 * time.Millisecond
 )
 
-// retryPause is how long a correction waits before it is tried again.
+// retryPause is the pause before a correction is retried.
 const retryPause = time.Second
 
-// interest is who minds what becomes of a record.
+// interest is what depends on a record.
 type interest uint8
 
 const (
-	// nobody waits for it.
+	// nobody waits for the record.
 	nobody interest = iota
-	// somebody waits for it.
+	// somebody waits for the record to become durable.
 	somebody
-	// correction is a record that is tried until it is kept.
+	// correction is a record that is retried until it is kept.
 	correction
 )
 
-// entry is a record on its way.
+// entry is a queued record.
 type entry struct {
 	record Record
-	group  *group // of those who wait for it; nil where nobody does
+	group  *group // the callers that wait for it; nil if none does
 	owed   bool   // it is a correction
 }
 
-// group are those who wait for the same write, and are told with one signal (L4).
+// group is the set of callers that wait for the same write and get one signal
+// (L4).
 type group struct {
 	done chan struct{} // closed once err is set
 	err  error
-	late *time.Timer // ends it when the patience is over
+	late *time.Timer // ends the group when the patience is over
 
-	// Of the queue's lock.
-	left  int // how many of its records are not written yet
+	// Guarded by the queue's lock.
+	left  int // its records that are not written yet
 	ended bool
 }
 
-// queue is what waits for one output (L3).
+// queue is the bounded queue of one output (L3).
 type queue struct {
 	Output
 	options Options
@@ -65,21 +66,22 @@ type queue struct {
 	mu      sync.Mutex
 	entries []entry
 	bytes   int
-	forming *group // whom the next one to wait joins; nil where there is none
+	forming *group // the group that the next caller joins; nil if there is none
 	closed  bool
-	// expected is how many are expected to wait for the next write.
+	// expected is how many records with waiting callers are expected for the next
+	// write.
 	expected int
 
-	// took is what the last write took that was waited for. It is run's own.
+	// took is how long the last durable write took. Only run uses it.
 	took time.Duration
 
 	some   chan struct{} // holds a token while there are entries
-	hurry  chan struct{} // holds a token while one of them is waited for, or they are many
-	enough chan struct{} // holds a token once as many wait as are expected
+	hurry  chan struct{} // holds a token while a caller waits for one of them, or they are many
+	enough chan struct{} // holds a token once the expected number of entries is queued
 	ending chan struct{} // closed by close
 	ended  chan struct{} // closed by run, once err is set
 	err    error
-	retry  *time.Timer // wakes it for corrections that could not be kept
+	retry  *time.Timer // wakes the queue to retry corrections
 }
 
 func newQueue(out Output, o Options) *queue {
@@ -98,8 +100,8 @@ var (
 	errLate   = errors.New("it did not say in time that it kept the record")
 )
 
-// add takes a record, and returns the group that it is told with where somebody
-// waits for it.
+// add queues a record. It returns the group that is signaled, if a caller waits
+// for the record.
 func (q *queue) add(r Record, who interest) (*group, error) {
 	q.mu.Lock()
 	size := len(r.Body)
@@ -132,10 +134,10 @@ func (q *queue) add(r Record, who interest) (*group, error) {
 	return e.group, nil
 }
 
-// because is an error of this output.
+// because adds the name of the output to an error.
 func (q *queue) because(err error) error { return fmt.Errorf("audit %s: %w", q.Name, err) }
 
-// join adds one to the group that is forming. It is called with the lock held.
+// join adds a caller to the forming group. The caller holds the lock.
 func (q *queue) join() *group {
 	g := q.forming
 	if g == nil {
@@ -151,7 +153,7 @@ func (q *queue) join() *group {
 	return g
 }
 
-// end tells a group how it ended, once. It is called with the lock held.
+// end signals the result to a group, once. The caller holds the lock.
 func (q *queue) end(g *group, err error) {
 	if q.forming == g {
 		q.forming = nil
@@ -164,7 +166,7 @@ func (q *queue) end(g *group, err error) {
 	close(g.done)
 }
 
-// nudge leaves a token, unless there is one.
+// nudge puts a token into c unless it is full.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -181,7 +183,7 @@ func (q *queue) close() {
 	}
 }
 
-// run writes what is added until the end.
+// run writes queued records until the queue is closed.
 func (q *queue) run() {
 	defer close(q.ended)
 	defer q.retry.Stop()
@@ -198,7 +200,7 @@ func (q *queue) run() {
 	}
 }
 
-// linger waits until what there is should be written.
+// linger waits until the queued records should be written.
 func (q *queue) linger() {
 	select {
 	case <-q.hurry:
@@ -216,10 +218,11 @@ func (q *queue) linger() {
 	}
 }
 
-// assemble waits for those whose records have just been made safe: mostly they
-// are about to bring the next, and one write is then of them all (L4). Whoever
-// can run goes first; then it waits until they are as many as there were, and no
-// longer than a part of what a write takes.
+// assemble waits for the callers whose records have just been made durable:
+// usually they are about to add their next record, and one write can then cover
+// all of them (L4). It first yields to all runnable goroutines; then it waits
+// until the expected number of entries is there, for at most a fraction of the
+// duration of a write.
 func (q *queue) assemble() {
 	for before := -1; before != q.length(); {
 		before = q.length()
@@ -237,19 +240,19 @@ func (q *queue) assemble() {
 	}
 }
 
-// complete reports whether everybody is there who is expected. Where not, enough
-// will say so.
+// complete reports whether the expected number of entries is queued. If it
+// returns false, enough will signal it.
 func (q *queue) complete() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
-	case <-q.enough: // of an earlier time
+	case <-q.enough: // a stale token
 	default:
 	}
 	return len(q.entries) >= q.expected
 }
 
-// drain writes what is left, as long as the sink takes it.
+// drain writes the remaining records while the sink accepts them.
 func (q *queue) drain() {
 	for until := time.Now().Add(q.options.Patience); time.Now().Before(until) && q.write(); {
 	}
@@ -269,9 +272,8 @@ func (q *queue) length() int {
 	return len(q.entries)
 }
 
-// take takes up to so many entries off the queue, and says whether they have to
-// be safe. Who waits for one of them is joined by nobody any more, lest a group
-// grow without an end.
+// take removes up to most entries from the queue and reports whether they must be
+// durable. It closes the forming group, so that a group cannot grow forever.
 func (q *queue) take(most int) (batch []entry, durable bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -288,8 +290,8 @@ func (q *queue) take(most int) (batch []entry, durable bool) {
 	return batch, durable
 }
 
-// write gives the sink one batch, and reports whether to go on: there was one,
-// and nothing of it has to be tried again. What is left keeps its token.
+// write gives the sink one batch. It returns true if there was one and nothing in
+// it has to be retried. If entries remain, it signals them again.
 func (q *queue) write() bool {
 	batch, durable := q.take(largestBatch)
 	if len(batch) == 0 {
@@ -325,14 +327,15 @@ func (q *queue) write() bool {
 	return again == 0
 }
 
-// wake has what there is written.
+// wake has the queued entries written.
 func (q *queue) wake() {
 	nudge(q.some)
 	nudge(q.hurry)
 }
 
-// putBack puts the corrections of a batch back in front, behind what they
-// correct as far as it was written, and says how many there are.
+// putBack returns the corrections of a batch to the front of the queue and
+// returns their number. They still come after any record that they correct and
+// that was kept.
 func (q *queue) putBack(batch []entry) int {
 	var owed []entry
 	for i := range batch {
@@ -352,7 +355,7 @@ func (q *queue) putBack(batch []entry) int {
 	return len(owed)
 }
 
-// tell has those who wait for records of a batch told how it ended.
+// tell signals the result to the callers that wait for records of a batch.
 func (q *queue) tell(batch []entry, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// Lines writes each record as a line, for whoever reads a stream.
+// Lines writes each record as one line to a stream.
 type Lines struct {
 	To io.Writer
-	// buffer is reused: one goroutine writes.
+	// buffer is reused. Only one goroutine writes.
 	buffer []byte
 }
 
@@ -25,5 +25,6 @@ func (l *Lines) Write(_ context.Context, records []Record, _ bool) error {
 	return err
 }
 
-// Close implements [Sink]. The stream is not the trail's to close.
+// Close implements [Sink]. It does not close the stream, which belongs to the
+// caller.
 func (l *Lines) Close() error { return nil }

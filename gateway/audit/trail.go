@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Sink is where records go.
+// Sink is a destination of records.
 type Sink interface {
-	// Write takes records in their order. Where durable is set it returns once
-	// they outlast a crash. After an error none of them counts as kept.
+	// Write stores records in order. If durable is set, it returns once they
+	// survive a crash. After an error none of them counts as kept.
 	Write(ctx context.Context, records []Record, durable bool) error
-	// Close releases what it holds; nothing is written afterwards.
+	// Close releases the sink's resources; Write is not called afterwards.
 	Close() error
 }
 
 // Output is a sink of a trail.
 type Output struct {
-	// Name is what metrics and errors call it.
+	// Name identifies the output in metrics and errors.
 	Name string
 	Sink Sink
-	// Durable is whether a record that has to be safe has to be safe here.
+	// Durable is whether a record that must be durable must be so in this output.
 	Durable bool
 }
 
-// Observer counts what became of records. Its methods are called from the
-// goroutines of the trail.
+// Observer counts records. Its methods are called from the goroutines of the
+// trail.
 type Observer interface {
-	// Written, Dropped and Failed count records of an output: kept, not taken
-	// for want of room, and not kept because the sink could not. A correction
-	// that is tried again is counted once it came to something.
+	// Written, Dropped and Failed count the records that an output kept, that
+	// were dropped because the queue was full, and that the sink failed to keep.
+	// A correction that is retried is counted once, with its final result.
 	Written(output string, records int)
 	Dropped(output string, records int)
 	Failed(output string, records int)
@@ -40,26 +40,26 @@ type Observer interface {
 // Options configure a [Trail].
 type Options struct {
 	Outputs []Output
-	// Patience is how long a sink may take, and how long a record is waited
-	// for. Default 5 s.
+	// Patience is the deadline of a sink's write and of the wait for a record.
+	// Default 5 s.
 	Patience time.Duration
-	// MaxRecords and MaxBytes bound what waits for each output. Default 8192
-	// records, 32 MiB. Corrections are taken beyond that: there is at most one
-	// for each record that was.
+	// MaxRecords and MaxBytes limit the queue of each output. Default 8192
+	// records, 32 MiB. Corrections are accepted beyond the limits: there is at
+	// most one for each accepted record.
 	MaxRecords int
 	MaxBytes   int
 	Observer   Observer
 	Logger     *slog.Logger
 }
 
-// Trail passes records on to its outputs, each on a goroutine of its own: one
-// that is slow holds up no other. A trail without outputs keeps nothing.
+// Trail passes records to its outputs, each on its own goroutine, so that a slow
+// one does not delay the others. A trail without outputs keeps nothing.
 type Trail struct {
 	queues   []*queue
 	patience time.Duration
 }
 
-// New returns a trail. It must be closed, which closes its sinks.
+// New returns a trail. The caller must call Close, which also closes the sinks.
 func New(o Options) *Trail {
 	if o.Patience <= 0 {
 		o.Patience = 5 * time.Second
@@ -79,10 +79,10 @@ func New(o Options) *Trail {
 	return t
 }
 
-// Empty reports whether nothing is kept.
+// Empty reports whether the trail has no outputs.
 func (t *Trail) Empty() bool { return len(t.queues) == 0 }
 
-// Durable reports whether a record can be made safe.
+// Durable reports whether any output makes records durable.
 func (t *Trail) Durable() bool {
 	for _, q := range t.queues {
 		if q.Durable {
@@ -92,19 +92,20 @@ func (t *Trail) Durable() bool {
 	return false
 }
 
-// Keep takes a record that nobody waits for.
+// Keep queues a record without waiting for it.
 func (t *Trail) Keep(r Record) {
 	for _, q := range t.queues {
 		_, _ = q.add(r, nobody) // what was dropped is counted
 	}
 }
 
-// KeepSafely takes a record and returns once it is safe in every output that
-// can make it so, or says why it is not, or not known to be (L5). Then the record
-// that instead returns holds in its place. As the first may be there all the
-// same, that one comes behind it and is tried until it is kept (L7).
+// KeepSafely queues a record and returns once it is durable in every durable
+// output. If it is not, or that is unknown in time (L5), KeepSafely calls instead
+// with the error and returns it, and the record from instead replaces the first
+// one. The first record may have been kept nevertheless, so the replacement
+// follows it and is retried until it is kept (L7).
 func (t *Trail) KeepSafely(ctx context.Context, r Record, instead func(error) Record) error {
-	groups := make([]*group, len(t.queues)) // nil where nothing is waited for
+	groups := make([]*group, len(t.queues)) // nil for outputs without a wait
 	var errs []error
 	for i, q := range t.queues {
 		who := nobody
@@ -123,7 +124,7 @@ func (t *Trail) KeepSafely(ctx context.Context, r Record, instead func(error) Re
 	correct := instead(err)
 	for i, q := range t.queues {
 		who := nobody
-		if groups[i] != nil { // it may be there
+		if groups[i] != nil { // the first record may have been kept
 			who = correction
 		}
 		_, _ = q.add(correct, who)
@@ -131,7 +132,7 @@ func (t *Trail) KeepSafely(ctx context.Context, r Record, instead func(error) Re
 	return err
 }
 
-// await waits for groups. Without any there has to be an error already.
+// await waits for groups. Without any group errs must not be empty.
 func await(ctx context.Context, groups []*group, errs []error) error {
 	waited := false
 	for _, g := range groups {
@@ -154,7 +155,7 @@ func await(ctx context.Context, groups []*group, errs []error) error {
 	return errors.Join(errs...)
 }
 
-// Close writes what there is, within the patience for each output, and closes
+// Close writes the queued records, within the patience of each output, and closes
 // the sinks.
 func (t *Trail) Close() error {
 	for _, q := range t.queues {
@@ -165,7 +166,7 @@ func (t *Trail) Close() error {
 		select {
 		case <-q.ended:
 			errs = append(errs, q.err)
-		case <-time.After(2 * t.patience): // a sink that does not keep to its context
+		case <-time.After(2 * t.patience): // a sink that ignores its context
 			errs = append(errs, fmt.Errorf("audit %s: it does not end", q.Name))
 		}
 	}

@@ -11,18 +11,18 @@ import (
 )
 
 // Head is the end of a chain of lines: how many there are, and the hash that the
-// next one will carry. Who has noted it elsewhere finds out whether lines before
-// it were changed, or taken from its end.
+// next line will contain. Comparing it with a copy noted elsewhere shows whether
+// earlier lines were changed or the end was truncated.
 type Head struct {
-	// First and Last are the numbers of the first and the last record. Both are
-	// 0 where there is none.
+	// First and Last are the numbers of the first and the last record; both are
+	// 0 if there is none.
 	First, Last uint64
 	SHA256      [sha256.Size]byte
 }
 
-// Read reads the files of a path, oldest first, and gives each line to see as
-// long as they are chained (L6). The error names the first line that is not. A
-// file that is being written may end with a line in the making.
+// Read reads the files of a path, oldest first, and calls see with each line
+// while the chain is intact (L6). The error names the first line that breaks it.
+// A file that is being written may end with a partial line.
 func Read(path string, see func(Line) error) (Head, error) {
 	files, err := earlierFiles(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func Read(path string, see func(Line) error) (Head, error) {
 	for _, name := range append(files, path) {
 		if err := head.readFile(name, see); err != nil {
 			if name == path && len(files) > 0 && errors.Is(err, fs.ErrNotExist) {
-				break // between two files
+				break // a rotation is in progress, or was interrupted
 			}
 			return head, err
 		}
@@ -68,7 +68,7 @@ func (h *Head) readFile(name string, see func(Line) error) error {
 	}
 }
 
-// follow takes the next line into the chain.
+// follow verifies the next line and adds it to the chain.
 func (h *Head) follow(text []byte) (Line, error) {
 	line, err := parseLine(text)
 	switch {
