@@ -11,7 +11,7 @@ require go.yaml.in/yaml/v4 v4.0.0
 
 require (
 	github.com/compose-spec/compose-go/v2 v2.16.2
-	github.com/distribution/reference v0.5.0 // indirect
+	github.com/distribution/reference v0.5.0
 	github.com/docker/go-connections v0.4.0 // indirect
 	github.com/docker/go-units v0.5.0 // indirect
 	github.com/go-viper/mapstructure/v2 v2.4.0 // indirect
