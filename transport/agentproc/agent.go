@@ -13,13 +13,14 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// maxBridgeLine bounds what an agent reads of its bridge on one line.
+// maxBridgeLine is the longest line, in bytes, that an agent reads from its
+// bridge.
 const maxBridgeLine = 64 << 20
 
-// Agent is the side of the wire that an agent speaks from. Its methods are safe
-// for concurrent use.
+// Agent is the agent's side of the wire. Its methods are safe for concurrent
+// use.
 type Agent struct {
-	// Turn is what the agent was started for.
+	// Turn is the turn that the agent was started for.
 	Turn Turn
 
 	in *bufio.Reader
@@ -27,11 +28,11 @@ type Agent struct {
 	mu        sync.Mutex
 	out       io.Writer
 	sessionID string
-	ended     string // the event that ended the turn; empty before
+	ended     string // type of the event that ended the turn, or empty
 	nextID    int
 	reading   bool
-	waiting   map[string]chan Answer // by request id; nil where the answer was taken
-	broken    error                  // why no answer comes any more
+	waiting   map[string]chan Answer // by request id; nil once answered
+	broken    error                  // why no more answers can arrive
 }
 
 // ReadTurn reads the turn from in and returns the agent's side of it, which
@@ -51,7 +52,7 @@ func ReadTurn(in io.Reader, out io.Writer) (*Agent, error) {
 	return a, nil
 }
 
-// readLine reads a line of at most so many bytes, without its end.
+// readLine reads a line of at most that many bytes, without its newline.
 func readLine(in *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	for {
@@ -68,9 +69,9 @@ func readLine(in *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// SetSession has every later event carry the id, under which the bridge will go
-// on with the session in a later turn. An agent that cannot take up a session
-// must not name one.
+// SetSession adds the id to every later event. The bridge uses it to continue
+// the session in a later turn. An agent that cannot resume a session must not
+// set one.
 func (a *Agent) SetSession(id string) error {
 	if !usableSessionID(id) {
 		return fmt.Errorf("session id %.64q is unusable: 1 to %d bytes without / \\ or control characters", id, maxIDBytes)
@@ -84,7 +85,7 @@ func (a *Agent) SetSession(id string) error {
 	return nil
 }
 
-// Partial writes a piece of the reply.
+// Partial writes a part of the reply.
 func (a *Agent) Partial(p Partial) error {
 	line := appendMember([]byte(`{"type":"partial"`), fieldText, p.Text)
 	if p.Role != "" {
@@ -93,12 +94,12 @@ func (a *Agent) Partial(p Partial) error {
 	return a.write(line, "")
 }
 
-// Result ends the turn well. usage is an object, or nil.
+// Result ends the turn successfully. usage is a JSON object, or nil.
 func (a *Agent) Result(text string, usage json.RawMessage) error {
 	return a.finish(typeResult, fieldText, text, usage)
 }
 
-// Error ends the turn as failed: nothing that comes after it counts. usage is an
+// Error ends the turn as failed; later events do not count. usage is a JSON
 // object, or nil.
 func (a *Agent) Error(message string, usage json.RawMessage) error {
 	return a.finish(typeError, fieldMessage, message, usage)
@@ -116,9 +117,9 @@ func (a *Agent) finish(kind, field, text string, usage json.RawMessage) error {
 	return a.write(line, kind)
 }
 
-// write ends the line with the session's id and writes it. ends is the event's
-// type where it ends the turn. After an error event nothing may follow, and
-// after a result only an error.
+// write completes the line with the session id and writes it. ends is the
+// event's type if it ends the turn, or empty. After an error event nothing may
+// follow, and after a result only an error.
 func (a *Agent) write(line []byte, ends string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,9 +143,10 @@ func (a *Agent) writeLocked(line []byte) error {
 	return nil
 }
 
-// Ask asks for permission to run a tool and waits for the answer. An empty
-// RequestID gets a free one. Only a nil error and Allow permit the call, with
-// UpdatedInput in place of the input where it is set. Many may ask at once.
+// Ask requests permission to run a tool and waits for the answer. If RequestID
+// is empty, an unused id is chosen. The call is permitted only if the error is
+// nil and the answer is Allow, with UpdatedInput, if set, instead of the input.
+// Ask may be called concurrently.
 func (a *Agent) Ask(ctx context.Context, r PermissionRequest) (Answer, error) {
 	if !a.Turn.Permission {
 		return Answer{}, errors.New("this turn offers no permission channel")
@@ -169,8 +171,8 @@ func (a *Agent) Ask(ctx context.Context, r PermissionRequest) (Answer, error) {
 	}
 }
 
-// request registers the request and writes it, in this order: an answer never
-// meets an unknown id.
+// request registers the request before it writes it, so that its answer always
+// finds it.
 func (a *Agent) request(r PermissionRequest) (id string, answered chan Answer, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -195,7 +197,7 @@ func (a *Agent) request(r PermissionRequest) (id string, answered chan Answer, e
 	return r.RequestID, answered, a.writeLocked(appendRequest(nil, r))
 }
 
-// freeID is an id that nobody used yet.
+// freeID returns an unused id.
 func (a *Agent) freeID() string {
 	for {
 		a.nextID++
@@ -206,7 +208,7 @@ func (a *Agent) freeID() string {
 	}
 }
 
-// appendRequest appends the request, all but its end.
+// appendRequest appends the request without its closing brace.
 func appendRequest(dst []byte, r PermissionRequest) []byte {
 	dst = append(dst, `{"type":"permission_request"`...)
 	dst = appendMember(dst, fieldRequestID, r.RequestID)
@@ -221,8 +223,8 @@ func appendRequest(dst []byte, r PermissionRequest) []byte {
 	return dst
 }
 
-// readAnswers hands out answers until the input ends or a line cannot be read.
-// After such a line nobody can tell which call the next one releases.
+// readAnswers passes on answers until the input ends or a line is unreadable.
+// After such a line it is uncertain which call the next one answers.
 func (a *Agent) readAnswers() {
 	for {
 		line, err := readLine(a.in, maxBridgeLine)
@@ -244,7 +246,7 @@ func (a *Agent) readAnswers() {
 	}
 }
 
-// breakOff leaves everybody who waits without an answer.
+// breakOff ends all waiting calls without an answer.
 func (a *Agent) breakOff(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

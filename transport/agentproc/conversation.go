@@ -11,36 +11,37 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Decider says what an agent is told about its requests. It is called from
-// many goroutines.
+// Decider decides an agent's permission requests. It must be safe for
+// concurrent use.
 type Decider interface {
-	// Decide answers one request. envelope is the request as hooks are asked
-	// about it. It returns as soon as ctx ends: then nobody reads its answer.
+	// Decide answers one request. envelope is the request in the form in which
+	// hooks are asked. Decide returns as soon as ctx is done; its answer is then
+	// ignored.
 	Decide(ctx context.Context, req *PermissionRequest, envelope *chain.Request) Answer
 }
 
-// Why a decider's context ends.
+// Why a decider's context is cancelled.
 var (
 	errAmbiguous = errors.New("its request_id is used twice in this turn")
 	errMoot      = errors.New("the agent reported an error")
 	errEnded     = errors.New("the agent has ended")
 )
 
-// errTooMany ends a turn.
+// errTooMany ends a turn with too many permission requests.
 var errTooMany = fmt.Errorf("asked for permission more than %d times in one turn", maxRequests)
 
 const (
-	// maxRequests bounds what is remembered of a turn's ids.
+	// maxRequests bounds the ids that are remembered in one turn.
 	maxRequests = 10_000
-	// maxLogged bounds what one turn can put into the log.
+	// maxLogged bounds the log records of one turn.
 	maxLogged = 20
-	// maxExcerpt is how much of a line, or of what is wrong with it, is told.
+	// maxExcerpt is how many bytes of a line, or of a reason, are shown.
 	maxExcerpt = 200
 )
 
-// conversation is the state of a turn: what the agent has said, and what it
-// waits for. One goroutine reads the agent's lines, and what it says is that
-// goroutine's until it has ended.
+// conversation is the state of a turn: what the agent has sent, and what it
+// waits for. One goroutine reads the agent's lines; it alone may access said
+// until it has ended.
 type conversation struct {
 	profile *Profile
 	dir     string
@@ -54,35 +55,35 @@ type conversation struct {
 	outbox   *outbox
 
 	said   said
-	logged int // records
+	logged int // records so far
 
 	mu     sync.Mutex
 	moot   error           // why nothing is answered any more (A4)
 	over   *refusal        // why everything is denied from now on
-	asks   map[string]*ask // by id, answered ones too (A3)
+	asks   map[string]*ask // by id, including answered ones (A3)
 	asked  int             // requests so far
-	open   int             // put to the decider, or on the way back
+	open   int             // being decided, or waiting to be written
 	asking sync.WaitGroup
 }
 
-// said is what the agent has said that counts.
+// said holds what counts of the agent's events.
 type said struct {
 	result    *event
 	failure   *event // the error that failed the turn
-	oversize  bool   // the first result was too long to be read
+	oversize  bool   // the first result was over the line limit
 	sessionID string
 	usage     []byte
 	partials  int
 	ignored   int
 }
 
-// ask is one id in use.
+// ask is an id in use.
 type ask struct {
 	cancel    context.CancelCauseFunc
 	ambiguous bool
 }
 
-// read takes lines to their end.
+// read handles lines until the end of the input.
 func (c *conversation) read(ctx context.Context, in *lines) {
 	for {
 		line, long, err := in.next()
@@ -93,7 +94,7 @@ func (c *conversation) read(ctx context.Context, in *lines) {
 	}
 }
 
-// takeLine takes one line of the agent.
+// takeLine handles one line of the agent.
 func (c *conversation) takeLine(ctx context.Context, line []byte, long *idScanner) {
 	if long != nil {
 		c.takeLong(ctx, long)
@@ -107,7 +108,7 @@ func (c *conversation) takeLine(ctx context.Context, line []byte, long *idScanne
 	c.take(ctx, &e)
 }
 
-// takeLong takes a line that was too long to be kept.
+// takeLong handles a line over the limit.
 func (c *conversation) takeLong(ctx context.Context, long *idScanner) {
 	switch long.kind() {
 	case typeError:
@@ -128,7 +129,7 @@ func (c *conversation) tooLong() error {
 	return fmt.Errorf("the line is longer than %d bytes", c.maxLine)
 }
 
-// take takes one event.
+// take handles one event.
 func (c *conversation) take(ctx context.Context, e *event) {
 	if c.said.failure != nil {
 		c.ignore(ctx, "it came after an error", nil)
@@ -171,7 +172,7 @@ func (c *conversation) takeSession(ctx context.Context, e *event) {
 	}
 }
 
-// takeRequest answers a request, or has it decided.
+// takeRequest denies a permission request at once, or has it decided.
 func (c *conversation) takeRequest(ctx context.Context, e *event) {
 	if !c.profile.Permission {
 		c.ignore(ctx, "it asks for permission, which this agent's profile does not offer", nil)
@@ -195,8 +196,8 @@ func (c *conversation) takeRequest(ctx context.Context, e *event) {
 	c.asking.Go(func() { c.decide(ctx, a, e.request) })
 }
 
-// refusal is why a request is denied that is not put to the decider, or whose
-// decision does not count.
+// refusal is why a request is denied without asking the decider, or in spite of
+// its answer.
 type refusal struct {
 	cause chain.Cause
 	why   error
@@ -213,8 +214,8 @@ func ambiguous() *refusal {
 	return &refusal{chain.Malformed, errors.New("its request_id is used twice in this turn")}
 }
 
-// admit registers a request, or says why it is denied (A2). It is called with
-// the lock held.
+// admit registers a request, or returns why it is denied (A2). The caller holds
+// c.mu.
 func (c *conversation) admit(ctx context.Context, e *event) (*ask, context.Context, *refusal) {
 	id := e.request.RequestID
 	if before := c.asks[id]; before != nil {
@@ -242,8 +243,8 @@ func (c *conversation) admit(ctx context.Context, e *event) (*ask, context.Conte
 	return nil, nil, refused
 }
 
-// decide asks the decider and responds. A decider that does not come back with
-// an answer has denied.
+// decide asks the decider and responds. If the decider does not return an
+// answer, the request is denied.
 func (c *conversation) decide(ctx context.Context, a *ask, r *PermissionRequest) {
 	said := (&refusal{chain.Panic, errors.New("the gateway could not decide: internal fault")}).response(r)
 	defer func() {
@@ -265,8 +266,9 @@ func (c *conversation) decide(ctx context.Context, a *ask, r *PermissionRequest)
 	}
 }
 
-// respond has the response written. The request counts as open until it is, so
-// that an agent which does not read cannot pile up answers.
+// respond queues the response and waits until it is written. The request counts
+// as open until then, so that an agent that does not read cannot pile up
+// responses.
 func (c *conversation) respond(a *ask, said Response) {
 	done := make(chan struct{})
 	c.outbox.send(frame{response: said, ask: a, done: done})
@@ -277,8 +279,9 @@ func (c *conversation) respond(a *ask, said Response) {
 	c.open--
 }
 
-// last is the response at the moment of writing: what was decided counts only
-// if nothing has come up since.
+// last returns the response to write: the decision counts only if nothing has
+// happened since that overrides it. It returns false if nothing is to be
+// written.
 func (c *conversation) last(f frame) (Response, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -300,7 +303,7 @@ func (c *conversation) last(f frame) (Response, bool) {
 	return r, true
 }
 
-// silence lets nothing be answered any more.
+// silence stops all responses.
 func (c *conversation) silence(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,7 +313,7 @@ func (c *conversation) silence(why error) {
 	c.cancelAll(why)
 }
 
-// deny has everything denied from now on, what is open too.
+// deny denies all requests from now on, including open ones.
 func (c *conversation) deny(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,35 +321,36 @@ func (c *conversation) deny(why error) {
 	c.cancelAll(why)
 }
 
-// cancelAll ends the deciding of everything. It is called with the lock held.
+// cancelAll cancels all deciders. The caller holds c.mu.
 func (c *conversation) cancelAll(why error) {
 	for _, a := range c.asks {
 		a.cancel(why)
 	}
 }
 
-// ignore counts a line that means nothing.
+// ignore counts and logs a line that is not an event.
 func (c *conversation) ignore(ctx context.Context, why string, line []byte) {
 	c.said.ignored++
 	if !c.mayLog() {
 		return
 	}
 	attrs := []slog.Attr{slog.String("agent", c.profile.Name), slog.String("why", fmt.Sprintf("%.*s", maxExcerpt, why))}
-	// What an agent prints by mistake may be anything: it is for debugging only.
+	// What an agent prints by mistake may be anything, so it is logged at debug
+	// level only.
 	if len(line) > 0 && c.log.Enabled(ctx, slog.LevelDebug) {
 		attrs = append(attrs, slog.String("line", fmt.Sprintf("%q", line[:min(len(line), maxExcerpt)])))
 	}
 	c.log.LogAttrs(ctx, slog.LevelWarn, "ignored a line of an agent", attrs...)
 }
 
-// warn tells of a rule that an agent broke without harm.
+// warn logs a harmless violation of a rule.
 func (c *conversation) warn(ctx context.Context, what string) {
 	if c.mayLog() {
 		c.log.LogAttrs(ctx, slog.LevelWarn, "an agent broke a rule", slog.String("agent", c.profile.Name), slog.String("what", what))
 	}
 }
 
-// mayLog says whether the turn has not yet told the log enough.
+// mayLog reports whether the turn may write another log record.
 func (c *conversation) mayLog() bool {
 	c.logged++
 	return c.logged <= maxLogged

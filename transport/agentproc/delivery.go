@@ -9,32 +9,32 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Sink takes a turn's events as they come. Its methods are called one at a
-// time, in the order of the events: a response before what the agent says to
-// it. They may block, and return as soon as ctx ends; an error ends the turn.
+// Sink receives a turn's events. Its methods are called one at a time, in the
+// order of the events: a response comes before the agent's reaction to it. They
+// may block, but must return as soon as ctx is done. An error ends the turn.
 type Sink interface {
-	// Partial takes a piece of the reply.
+	// Partial receives a part of the reply.
 	Partial(ctx context.Context, p Partial) error
-	// Responded is told of each response to a permission request.
+	// Responded receives each response to a permission request.
 	Responded(ctx context.Context, r Response) error
 }
 
 // Response is what an agent was told about one permission request.
 type Response struct {
 	RequestID string
-	// ToolName is empty where the request could not be read so far.
+	// ToolName is empty if it could not be read.
 	ToolName string
 	Answer   Answer
-	// Cause is why the answer is not the decider's; NoCause where it is.
+	// Cause is why the answer is not the decider's, or NoCause if it is.
 	Cause chain.Cause
-	// Undelivered is why the agent could not be told; nil where it was.
+	// Undelivered is why the agent could not be told, or nil if it was.
 	Undelivered error
 }
 
-// delivery hands events to the sink in a goroutine of its own, so that a slow
-// sink holds up neither the agent's requests nor the responses (A11). Partials
-// wait for room, which in the end holds up the agent's output; responses, which
-// are bounded otherwise, do not.
+// delivery passes events to the sink in its own goroutine, so that a slow sink
+// delays neither the agent's requests nor the responses (A11). Partials wait
+// for space in the queue, which in the end stops reading from the agent
+// (backpressure). Responses do not wait; their number is bounded otherwise.
 type delivery struct {
 	sink Sink
 
@@ -42,17 +42,17 @@ type delivery struct {
 	changed sync.Cond
 	queue   []*delivered
 	waiting int   // bytes of partials in the queue
-	closed  bool  // nothing more comes
-	err     error // of the sink: nothing more is taken
+	closed  bool  // no more events follow
+	err     error // of the sink; nothing more is queued
 }
 
-// delivered is a partial, or a response or the place of one.
+// delivered is a partial, a response, or the place reserved for a response.
 type delivered struct {
 	partial  *Partial
 	response *Response // nil while it is being written
 }
 
-// maxWaiting is how much of partials waits for the sink.
+// maxWaiting is how many bytes of partials are queued for the sink.
 const maxWaiting = 1 << 20
 
 func newDelivery(sink Sink) *delivery {
@@ -75,9 +75,9 @@ func (d *delivery) partial(p Partial) {
 	d.changed.Broadcast()
 }
 
-// place keeps a place for a response that is about to be written: what the
-// agent says to it may be read before its writer knows that it is written.
-// settle is told the response, or nil where none was written.
+// place reserves the position of a response that is about to be written: the
+// agent's reaction to it may be read before its writer knows that it was
+// written. settle fills the position, or removes it if it is called with nil.
 func (d *delivery) place() (settle func(*Response)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +96,7 @@ func (d *delivery) place() (settle func(*Response)) {
 	}
 }
 
-// close says that nothing more comes.
+// close marks the end of the events.
 func (d *delivery) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +104,7 @@ func (d *delivery) close() {
 	d.changed.Broadcast()
 }
 
-// run delivers until everything is delivered, or until the sink fails.
+// run passes on events until all are delivered, or until the sink fails.
 func (d *delivery) run(ctx context.Context) error {
 	for {
 		next, ok := d.next()
@@ -141,9 +141,9 @@ func (d *delivery) next() (next *delivered, ok bool) {
 	return next, true
 }
 
-// ready is where the next event stands, less than 0 where there is none yet.
-// Partials wait behind a response that is being written, but not without end:
-// an agent that does not read must not be kept from writing by it.
+// ready is the index of the next event to deliver, or -1. Partials wait behind
+// a response that is being written, but only up to maxWaiting: waiting must not
+// block the output of an agent that does not read its input.
 func (d *delivery) ready() int {
 	for i, q := range d.queue {
 		if q.partial != nil || q.response != nil {
@@ -156,7 +156,7 @@ func (d *delivery) ready() int {
 	return -1
 }
 
-// give hands one event over. A sink that panics has failed.
+// give passes one event to the sink. A panic of the sink is an error.
 func (d *delivery) give(ctx context.Context, next *delivered) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

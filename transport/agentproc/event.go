@@ -8,22 +8,22 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// The roles of a partial that the wire names. Any other is passed on as it
-// came, and none means output.
+// The roles of a partial that the wire defines. Any other is passed on
+// unchanged. No role means output.
 const (
 	RoleOutput   = "output"
 	RoleThinking = "thinking"
 )
 
-// Partial is a piece of the reply, as the agent wrote it.
+// Partial is a part of the reply, as the agent wrote it.
 type Partial struct {
 	Text string
-	// Role is [RoleOutput], [RoleThinking], another word of the agent's, or
+	// Role is [RoleOutput], [RoleThinking], another word chosen by the agent, or
 	// empty.
 	Role string
 }
 
-// eventKind is the type of an event. The zero eventKind is none.
+// eventKind is the type of an event. The zero eventKind is invalid.
 type eventKind uint8
 
 const (
@@ -33,29 +33,29 @@ const (
 	permissionEvent
 )
 
-// event is one line of an agent that means something.
+// event is a parsed line of an agent.
 type event struct {
 	kind eventKind
-	// text is that of a partial or result, and the message of an error. The
-	// event counts without it.
+	// text is the text of a partial or result, or the message of an error. An
+	// event without it still counts.
 	text string
 	role string
-	// sessionID is empty where the event names none or an unusable one, which
-	// badSession tells apart.
+	// sessionID is empty if the event has none or an unusable one; badSession
+	// tells which.
 	sessionID  string
 	badSession bool
-	// usage is the object of a result or error; nil where there is none.
+	// usage is the usage object of a result or error, or nil.
 	usage json.RawMessage
-	// request is what is asked, or what can be known of it where fault is set.
+	// request is the permission request. If fault is set, it may be incomplete.
 	request *PermissionRequest
-	// fault is why a permission request is denied without being put to anybody;
-	// long, that its line was over the limit.
+	// fault is why a permission request is denied without asking the decider. long
+	// says that its line was over the limit.
 	fault error
 	long  bool
 }
 
-// parseEvent reads one line, without its end. The error says why the line is
-// ignored.
+// parseEvent parses one line without its newline. The error says why the line
+// is ignored.
 func parseEvent(line []byte) (event, error) {
 	var f eventFields
 	err := chain.ReadObject(line, f.take)
@@ -70,7 +70,7 @@ func parseEvent(line []byte) (event, error) {
 	return event{}, err
 }
 
-// eventFieldNames are the members of an event that this version knows.
+// eventFieldNames are the names of the members that this version knows.
 func eventFieldNames() []string {
 	return []string{
 		fieldType, fieldText, fieldRole, fieldSessionID, fieldMessage, fieldUsage,
@@ -78,14 +78,14 @@ func eventFieldNames() []string {
 	}
 }
 
-// eventFields are the members of a line as they came.
+// eventFields are the raw members of a line.
 type eventFields struct {
 	kind, text, role, sessionID, message, usage, requestID, toolName, input json.RawMessage
-	// carried are those that a permission request hands on to its envelope.
+	// carried are the members that a permission request passes on to its envelope.
 	carried []member
 }
 
-// member is one member of an object.
+// member is one member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -122,7 +122,7 @@ func (f *eventFields) take(name []byte, value json.RawMessage, at int) error {
 	return nil
 }
 
-// event tells which event the members make.
+// event returns the event that the members form.
 func (f *eventFields) event() (event, error) {
 	kind, ok := chain.ReadString(f.kind)
 	if !ok {
@@ -151,8 +151,8 @@ func (f *eventFields) event() (event, error) {
 	return e, nil
 }
 
-// permission reads a request: without a usable id it is no event, and with one
-// it is answered whatever else it says.
+// permission reads a permission request. Without a usable id it is not an
+// event; with one it is answered, whatever else it contains.
 func (f *eventFields) permission(e event) (event, error) {
 	id, _ := chain.ReadString(f.requestID)
 	if !usableRequestID(id) {
@@ -180,8 +180,8 @@ func (f *eventFields) permission(e event) (event, error) {
 	return e, nil
 }
 
-// sessionIDOf reads the id that an event may carry; bad says that it carries
-// one that cannot be used.
+// sessionIDOf reads the optional session id of an event. bad reports that it is
+// unusable.
 func sessionIDOf(value json.RawMessage) (id string, bad bool) {
 	if value == nil || isNull(value) {
 		return "", false
@@ -193,7 +193,7 @@ func sessionIDOf(value json.RawMessage) (id string, bad bool) {
 	return id, false
 }
 
-// object is the value if it is an object, else nil.
+// object returns value if it is a JSON object, and otherwise nil.
 func object(value json.RawMessage) json.RawMessage {
 	if isObject(value) {
 		return value

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// launch is a turn's process before it is started.
+// launch describes the process of a turn before it is started.
 type launch struct {
 	path string
 	argv []string
@@ -21,7 +21,7 @@ type launch struct {
 	env  []string
 }
 
-// launch fills the profile in for one turn.
+// launch fills in the profile's templates for one turn.
 func (p *Profile) launch(t Turn) (launch, error) {
 	variables, err := p.environment()
 	if err != nil {
@@ -63,18 +63,18 @@ func (p *Profile) launch(t Turn) (launch, error) {
 	return l, nil
 }
 
-// Findable says why the agent's program could not be started if a turn began now,
-// and nil where nothing speaks against it, or where the turn has a say in which
-// program that is. It starts nothing.
+// Findable returns why the agent's program could not be started now. It returns
+// nil if no reason is known, or if the choice of the program depends on the
+// turn. It starts nothing.
 func (p *Profile) Findable() error {
 	for _, text := range []string{p.Command, p.Cwd} {
 		if t, err := parseTemplate(text, false); err != nil || t.hasCaller() {
-			return nil //nolint:nilerr // the check of the profile says so
+			return nil //nolint:nilerr // Profile.Check reports this
 		}
 	}
 	l, err := p.launch(Turn{})
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // Profile.Check reports this
 	}
 	if l.path == "" {
 		err = fs.ErrNotExist
@@ -88,7 +88,7 @@ func (p *Profile) Findable() error {
 	return errors.New(text)
 }
 
-// directory is where the agent runs.
+// directory is the directory in which the agent runs.
 func (p *Profile) directory(v values, home string) (string, error) {
 	dir, err := fillPath(p.Cwd, v)
 	if err != nil {
@@ -106,8 +106,8 @@ func (p *Profile) directory(v values, home string) (string, error) {
 	return filepath.Join(p.Dir, dir), nil
 }
 
-// program is where the command is; empty where a bare name is nowhere in path,
-// since the system would take the name for a file of the working directory.
+// program is the path of the command. It is empty if a bare name is not found
+// in path, since the system would then look for it in the working directory.
 func program(command, dir, path string) string {
 	switch {
 	case filepath.IsAbs(command):
@@ -116,8 +116,8 @@ func program(command, dir, path string) string {
 		return filepath.Join(dir, command)
 	}
 	for _, place := range filepath.SplitList(path) {
-		// What is found relative to a directory that happens to be the present
-		// one is not what the operator named.
+		// A program in a relative directory of PATH is not the one that the operator
+		// meant.
 		if !filepath.IsAbs(place) {
 			continue
 		}
@@ -129,8 +129,8 @@ func program(command, dir, path string) string {
 	return ""
 }
 
-// environment are the variables that the profile's env refers to. One that is
-// not allowed or not set is an error, never an empty text.
+// environment returns the variables to which the profile's env refers. One that
+// is not allowed or not set is an error, never an empty string.
 func (p *Profile) environment() (map[string]string, error) {
 	all := split(p.Environ)
 	found := map[string]string{}
@@ -138,7 +138,7 @@ func (p *Profile) environment() (map[string]string, error) {
 	for _, key := range slices.Sorted(maps.Keys(p.Env)) {
 		t, err := parseTemplate(p.Env[key], true)
 		if err != nil {
-			continue // the check of texts says so
+			continue // checkTexts reports this
 		}
 		for _, name := range t.names() {
 			value, set := all[name]
@@ -155,8 +155,8 @@ func (p *Profile) environment() (map[string]string, error) {
 	return found, errors.Join(errs...)
 }
 
-// operational are the variables every agent gets: what a program needs to find
-// others, its home and its language, and nothing that could be a secret.
+// operational returns the variables that every agent gets: what it needs to
+// find programs, its home and its locale, and nothing that could be a secret.
 func operational(environ []string) map[string]string {
 	env := map[string]string{}
 	for name, value := range split(environ) {
@@ -172,7 +172,7 @@ func operational(environ []string) map[string]string {
 	return env
 }
 
-// split cuts NAME=VALUE.
+// split parses NAME=VALUE pairs.
 func split(environ []string) map[string]string {
 	env := make(map[string]string, len(environ))
 	for _, pair := range environ {
@@ -183,7 +183,8 @@ func split(environ []string) map[string]string {
 	return env
 }
 
-// spawnFailure says in plain words why a process could not be started.
+// spawnFailure words the error of starting a process, with the exit code that a
+// shell would use.
 func (l launch) spawnFailure(err error) (text string, code int) {
 	info, statErr := os.Stat(l.dir)
 	switch {

@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// lines reads lines of a bounded length and goes on behind those that are
-// longer (A7).
+// lines reads lines up to a length limit, and continues after longer ones (A7).
 type lines struct {
 	in  *bufio.Reader
 	max int
@@ -17,9 +16,9 @@ func newLines(in io.Reader, maxBytes int) *lines {
 	return &lines{in: bufio.NewReader(in), max: maxBytes}
 }
 
-// next returns the next line without its end. Where it is longer than allowed,
-// text is nil and long tells what it was about. A last line that does not end
-// is none.
+// next returns the next line without its newline. If the line is over the
+// limit, text is nil and long holds what could be learned of it. An
+// unterminated last line is dropped.
 func (l *lines) next() (text []byte, long *idScanner, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -52,9 +51,9 @@ type tail struct {
 	max  int
 }
 
-// drain reads to the end of what can be read.
+// drain reads from until EOF or an error.
 func (t *tail) drain(from io.Reader) {
-	// Without a buffer of that size each turn would get one sixteen times as big.
+	// io.Copy would allocate a buffer sixteen times as large for each turn.
 	_, _ = io.CopyBuffer(t, from, make([]byte, t.max))
 }
 

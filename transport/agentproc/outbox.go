@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// outbox writes lines to the agent, one at a time, in a goroutine of its own:
-// an agent that does not read holds up nobody else.
+// outbox writes lines to the agent in its own goroutine, one at a time, so that
+// an agent that does not read blocks nobody else.
 type outbox struct {
 	out io.WriteCloser
-	// last has the last word on a response before it is written: what it says
-	// now, and whether it is still to be written.
+	// last is called right before a response is written. It returns the response
+	// to write, and whether to write it at all.
 	last func(frame) (Response, bool)
-	// place is called before a response is written. What it returns is told of
-	// the response once it was written or could not be, or of nil where the
-	// agent had ended.
+	// place is called before a response is written. The function that it returns
+	// is called with the response after it was written or could not be, or with
+	// nil if the agent had ended.
 	place func() func(*Response)
 
 	mu      sync.Mutex
@@ -25,12 +25,12 @@ type outbox struct {
 	closed  bool
 }
 
-// frame is one response on its way.
+// frame is a response that is to be written.
 type frame struct {
 	response Response
-	// ask is what it responds to, nil where that was put to nobody.
+	// ask is the request that it answers, or nil if the decider was not asked.
 	ask *ask
-	// done is closed once the frame is written or given up. May be nil.
+	// done is closed once the frame is written or dropped. It may be nil.
 	done chan struct{}
 }
 
@@ -40,7 +40,7 @@ func newOutbox(out io.WriteCloser, last func(frame) (Response, bool), place func
 	return o
 }
 
-// send queues a frame.
+// send queues a frame. It does not block.
 func (o *outbox) send(f frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +52,7 @@ func (o *outbox) send(f frame) {
 	o.changed.Signal()
 }
 
-// close drops what is queued and lets run return.
+// close drops the queue and makes run return.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,11 +64,11 @@ func (o *outbox) close() {
 	o.changed.Signal()
 }
 
-// run writes the turn line and then, where the agent may ask, the responses
-// until close. Where it may not, its input ends with the turn line (A5).
+// run writes the turn line and then, if the agent may ask for permission, the
+// responses until close. Otherwise it closes the agent's input after the turn
+// line (A5).
 func (o *outbox) run(turnLine []byte, permission bool) {
-	// An agent that has ended or closed its input may have answered all the
-	// same.
+	// An agent that has ended or closed its input may still have answered.
 	_, _ = o.out.Write(turnLine)
 	if !permission {
 		_ = o.out.Close()
@@ -105,7 +105,7 @@ func (o *outbox) write(f frame) {
 	}
 	settle := o.place()
 	_, err := o.out.Write(r.Answer.response(r.RequestID))
-	if errors.Is(err, os.ErrClosed) { // by us, since the agent has ended
+	if errors.Is(err, os.ErrClosed) { // closed by the gateway, since the agent has ended
 		settle(nil)
 		return
 	}

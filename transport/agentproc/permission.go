@@ -10,29 +10,29 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// PermissionRequest is an agent's question whether it may run a tool.
+// PermissionRequest is an agent's request for permission to run a tool.
 type PermissionRequest struct {
-	// RequestID names the question within its turn.
+	// RequestID identifies the request within its turn.
 	RequestID string
 	// ToolName names the tool.
 	ToolName string
 	// Input is the tool's input, one JSON object, as the agent wrote it.
 	Input json.RawMessage
-	// Description says for people what the call is about. May be empty.
+	// Description describes the call for people. It may be empty.
 	Description string
-	// ToolUseID is the model's own name for the call. May be empty.
+	// ToolUseID is the model's id of the call. It may be empty.
 	ToolUseID string
-	// SessionID is the session the question named. May be empty.
+	// SessionID is the session id in the request. It may be empty.
 	SessionID string
 
-	toolName json.RawMessage // as the agent wrote it; nil where no agent did
-	carried  []member        // what else the agent said
+	toolName json.RawMessage // as the agent wrote it; nil if the request was not parsed
+	carried  []member        // the agent's other members
 }
 
-// Envelope is the request as the question that hooks are asked. workspace is
-// the directory the agent runs in and agentID who it is: both are the bridge's
-// to say, as is everything else that the envelope defines. What the agent said
-// beyond that is carried as unknown fields.
+// Envelope returns the request in the form in which hooks are asked about it.
+// workspace is the directory in which the agent runs, and agentID its name: the
+// bridge sets both. The agent cannot set the fields in envelopeFields; its
+// other members are carried as they are.
 func (r *PermissionRequest) Envelope(workspace, agentID string) (*chain.Request, error) {
 	callID := r.ToolUseID
 	if callID == "" {
@@ -62,14 +62,15 @@ func (r *PermissionRequest) Envelope(workspace, agentID string) (*chain.Request,
 	return req, nil
 }
 
-// envelopeFields are the fields that an agent cannot set in its envelope.
+// envelopeFields are the envelope's fields that an agent cannot set. tool_alias
+// is not among them: it can only add participants.
 func envelopeFields() []string {
 	return []string{
 		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "input", "output", "is_error",
 	}
 }
 
-// Behavior is what a permission response says. The zero Behavior denies.
+// Behavior is the verdict in a permission response. The zero Behavior denies.
 type Behavior uint8
 
 // The behaviors of the wire.
@@ -86,21 +87,20 @@ func (b Behavior) String() string {
 	return "deny"
 }
 
-// Answer is what an agent is told about one request. The zero Answer denies.
+// Answer is the answer to one request. The zero Answer denies.
 type Answer struct {
 	Behavior Behavior
-	// UpdatedInput is the input to run instead, one JSON object; nil runs what
-	// was asked. Only with Allow.
+	// UpdatedInput is the input to run instead, one JSON object. Nil means the
+	// requested input. Only with Allow.
 	UpdatedInput json.RawMessage
-	// Message is why. It reaches the model. Only with Deny.
+	// Message is the reason, which the model sees. Only with Deny.
 	Message string
-	// DecisionID is the decider's name for its decision. The agent is not told.
+	// DecisionID is the decider's id of its decision. It is not sent to the agent.
 	DecisionID string
 }
 
-// AnswerTo is what a chain's outcome means for the request it was asked about.
-// Where the chain allows without a word, settled is false: the profile's
-// [PermissionDefault] has the say.
+// AnswerTo converts a chain's outcome to an answer. If the chain allows without
+// a rewrite, settled is false: the profile's [PermissionDefault] decides.
 func AnswerTo(o chain.Outcome) (answer Answer, settled bool) {
 	switch o.Decision {
 	case chain.Allow:
@@ -112,7 +112,7 @@ func AnswerTo(o chain.Outcome) (answer Answer, settled bool) {
 	return Answer{Message: o.Reason}, true
 }
 
-// PermissionDefault is what a profile says to a request that its chain allows.
+// PermissionDefault is a profile's answer to a request that its chain allows.
 // The zero PermissionDefault denies.
 type PermissionDefault uint8
 
@@ -120,9 +120,9 @@ type PermissionDefault uint8
 const (
 	DenyByDefault PermissionDefault = iota
 	AllowByDefault
-	// DenyAndLogByDefault denies, and has the request logged.
+	// DenyAndLogByDefault denies and logs the request.
 	DenyAndLogByDefault
-	// AskByDefault leaves it to a person.
+	// AskByDefault asks a person.
 	AskByDefault
 )
 
@@ -145,7 +145,7 @@ func (d PermissionDefault) String() string {
 	return "deny"
 }
 
-// ParsePermissionDefault returns the default of that exact name.
+// ParsePermissionDefault returns the default with exactly this name.
 func ParsePermissionDefault(name string) (PermissionDefault, error) {
 	for _, d := range PermissionDefaults() {
 		if d.String() == name {
@@ -155,8 +155,7 @@ func ParsePermissionDefault(name string) (PermissionDefault, error) {
 	return DenyByDefault, fmt.Errorf("permission_default %.40q is not one of allow, deny, deny_logged, ask", name)
 }
 
-// Answer is what the default says by itself. Where settled is false a person
-// has the say.
+// Answer is the default's own answer. If settled is false, a person decides.
 func (d PermissionDefault) Answer() (answer Answer, settled bool) {
 	switch d {
 	case AllowByDefault:
@@ -168,8 +167,8 @@ func (d PermissionDefault) Answer() (answer Answer, settled bool) {
 	return Answer{Message: fmt.Sprintf("denied: permission_default of this agent's profile is %s", d)}, true
 }
 
-// held is the answer held to the wire. It is unusable where it allows an input
-// that no agent could run.
+// held returns the answer reduced to what the wire permits. usable is false if
+// it allows with an input that no agent could run; held is then a deny.
 func (a Answer) held() (held Answer, usable bool) {
 	if a.Behavior != Allow {
 		return Answer{Message: a.Message, DecisionID: a.DecisionID}, true
@@ -180,8 +179,7 @@ func (a Answer) held() (held Answer, usable bool) {
 	return Answer{Behavior: Allow, UpdatedInput: a.UpdatedInput, DecisionID: a.DecisionID}, true
 }
 
-// response is the answer to the request of that id as its line, with the line's
-// end.
+// response is the line that answers the request with this id, with its newline.
 func (a Answer) response(requestID string) []byte {
 	dst := []byte(`{"type":"permission_response"`)
 	dst = appendMember(dst, fieldRequestID, requestID)
@@ -195,13 +193,14 @@ func (a Answer) response(requestID string) []byte {
 	return append(dst, '}', '\n')
 }
 
-// responseFields are the members of a response that this version knows.
+// responseFields are the names of the members of a response that this version
+// knows.
 func responseFields() []string {
 	return []string{fieldType, fieldRequestID, fieldBehavior, fieldUpdatedInput, fieldMessage}
 }
 
-// parseResponse reads a response line. Whatever is not exactly one is an error,
-// never an allow.
+// parseResponse parses a response line. Anything else is an error, never an
+// allow.
 func parseResponse(line []byte) (requestID string, a Answer, err error) {
 	var kind, behavior string
 	err = chain.ReadObject(line, func(name []byte, value json.RawMessage, at int) error {

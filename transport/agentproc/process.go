@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// process is a running agent: the leader of a process group of its own, and
-// our ends of its three pipes.
+// process is a running agent: the leader of its own process group, and the
+// gateway's ends of its three pipes.
 //
-// A group is signalled by the number of its leader, which belongs to it only
-// until the leader is reaped. So reaping and signalling exclude each other.
+// A group is signalled by the pid of its leader, which the kernel reserves only
+// until the leader is reaped. mu therefore keeps reaping and signalling apart.
 type process struct {
 	leader *os.Process
 	stdin  *os.File
 	stdout *outlet
 	stderr *outlet
-	// exited is closed once the process has ended and was reaped; status is set
-	// before.
+	// exited is closed after the process has ended and was reaped, and after
+	// status was set.
 	exited chan struct{}
 	status syscall.WaitStatus
 
@@ -29,14 +29,14 @@ type process struct {
 	reaped bool
 }
 
-// start starts the process. Whoever reads its outlets to their end and closes
-// it has released everything.
+// start starts the process. A caller that reads both outlets to EOF and then
+// calls close has released everything.
 func start(l launch) (*process, error) {
 	var ours, theirs [3]*os.File
 	closeAll := func(files [3]*os.File) {
 		for _, f := range files {
 			if f != nil {
-				_ = f.Close() // a pipe that nothing was written to
+				_ = f.Close() // a pipe to which nothing was written
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func start(l launch) (*process, error) {
 	return p, nil
 }
 
-// wait waits for the process, and ends what is left of its group.
+// wait waits for the process to end, and kills what is left of its group.
 func (p *process) wait() {
 	p.awaitExit()
 	p.reap()
@@ -79,7 +79,7 @@ func (p *process) wait() {
 	p.adopt()
 }
 
-// reap ends the rest of the group and takes the ended leader away.
+// reap kills the rest of the group and reaps the leader, which has ended.
 func (p *process) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,15 +88,14 @@ func (p *process) reap() {
 		p.state, _ = p.leader.Wait()
 	}
 	p.reaped = true
-	p.status = 255 << 8 // a process that cannot be waited for has not succeeded
+	p.status = 255 << 8 // unknown status counts as a failure
 	if p.state != nil {
-		p.status, _ = p.state.Sys().(syscall.WaitStatus) // which it is on every Unix
+		p.status, _ = p.state.Sys().(syscall.WaitStatus) // always a WaitStatus on Unix
 	}
 }
 
-// adopt reaps what was left of the group where that has become ours: in a
-// container the gateway may be process 1, which gets every orphan. Anywhere
-// else there is no such child.
+// adopt reaps the rest of the group if it was reparented to the gateway, as in
+// a container where the gateway is process 1. Otherwise there is no such child.
 func (p *process) adopt() {
 	for {
 		_, err := syscall.Wait4(-p.leader.Pid, nil, 0, nil)
@@ -106,8 +105,8 @@ func (p *process) adopt() {
 	}
 }
 
-// signal sends a signal to the process group, unless its leader has ended and
-// was reaped: the rest was ended then.
+// signal signals the process group, unless its leader was reaped, in which case
+// the rest of the group was killed too.
 func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,35 +115,34 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// kill sends a signal. A leader that has moved to another group is met by
-// itself: always by SIGKILL, and by a gentler signal only if it cannot have got
-// that already, since a second one means "at once" to many programs. It is
-// called with the lock held.
+// kill signals the group. A leader that moved to another group is signalled
+// separately: always with SIGKILL, but with another signal only if the group
+// did not get it, since many programs take a second SIGTERM for "at once". The
+// caller holds p.mu.
 func (p *process) kill(s syscall.Signal) {
 	if err := syscall.Kill(-p.leader.Pid, s); err != nil || s == syscall.SIGKILL {
-		_ = p.leader.Signal(s) // its error is that the leader has ended
+		_ = p.leader.Signal(s) // fails only if the leader has ended
 	}
 }
 
-// close releases our ends of the pipes. Whoever is blocked writing to the agent
-// returns.
+// close closes the gateway's ends of the pipes, which unblocks a writer.
 func (p *process) close() {
-	_ = p.stdin.Close() // closed before where the agent's input ended
+	_ = p.stdin.Close() // may be closed already
 	_ = p.stdout.file.Close()
 	_ = p.stderr.file.Close()
 }
 
-// outlet is what the process writes to one pipe. It ends with the pipe or, once
-// the process has ended, where the pipe is empty: a descendant that left the
-// group and holds the other end cannot hold the turn (A6). What the process
-// wrote before it ended is in the pipe by then and is read.
+// outlet reads what the process writes to one pipe. It ends at EOF or, once the
+// process has ended, when the pipe is empty, so that a descendant that left the
+// group and holds the pipe open cannot hold up the turn (A6). What the process
+// wrote before it ended is in the pipe by then, and is read.
 type outlet struct {
 	file  *os.File
-	ended bool // the process has, as the reader knows
-	left  int  // how much more is read after that
+	ended bool // whether the process has ended, as far as the reader knows
+	left  int  // how many more bytes are read after that
 }
 
-// maxLeftover is the most that a pipe holds. What comes after is not the
+// maxLeftover is the maximum capacity of a pipe. Bytes beyond it cannot be the
 // process's.
 const maxLeftover = 1 << 20
 
@@ -171,7 +169,7 @@ func (o *outlet) Read(buf []byte) (int, error) {
 	return n, nil
 }
 
-// readNow reads what the pipe holds, without waiting for more.
+// readNow reads what is in the pipe, without waiting for more.
 func (o *outlet) readNow(buf []byte) (n int) {
 	conn, err := o.file.SyscallConn()
 	if err != nil {
@@ -181,7 +179,7 @@ func (o *outlet) readNow(buf []byte) (n int) {
 		for {
 			n, err = syscall.Read(int(fd), buf)
 			if !errors.Is(err, syscall.EINTR) {
-				return true // also where the pipe is empty: nobody waits here
+				return true // also if the pipe is empty: false would wait
 			}
 		}
 	})

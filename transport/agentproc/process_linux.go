@@ -2,6 +2,6 @@ package agentproc
 
 import "github.com/hookgate/hookgate/transport/internal/childproc"
 
-// awaitExit returns once the leader has ended, and leaves it unreaped: its
-// number stays its own.
+// awaitExit waits until the leader has ended, and does not reap it, so that its
+// pid stays reserved.
 func (p *process) awaitExit() { childproc.AwaitExit(p.leader.Pid) }

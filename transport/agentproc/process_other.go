@@ -2,7 +2,8 @@
 
 package agentproc
 
-// awaitExit returns once the leader has ended. The standard library cannot wait
-// here without reaping, so that for an instant the group's number is nobody's.
-// Numbers are handed out in turn: another group cannot get it that soon.
+// awaitExit waits until the leader has ended, and reaps it: on these systems
+// the standard library cannot wait without reaping. For an instant the group's
+// pid is not reserved. Pids are assigned in sequence, so another group cannot
+// get it that soon.
 func (p *process) awaitExit() { p.state, _ = p.leader.Wait() }

@@ -10,64 +10,65 @@ import (
 	"time"
 )
 
-// ErrTurn marks a turn that an agent cannot be given: the caller's mistake, not
-// the profile's.
+// ErrTurn marks a turn that cannot be given to an agent because of the caller's
+// mistake, not the profile's.
 var ErrTurn = errors.New("unusable turn")
 
-// The longest that a profile can set.
+// The largest values that a profile can set.
 const (
 	maxTimeout   = 24 * time.Hour
 	maxKillGrace = 10 * time.Minute
 )
 
-// Profile says how an agent is run. The names in comments are those of a
-// profile file. Start from [DefaultProfile]: the zero Profile refuses.
+// Profile says how to run an agent. The names in parentheses are the keys of a
+// profile file. Start from [DefaultProfile]: the zero Profile is refused.
 type Profile struct {
-	// Name is the agent's name, after its file.
+	// Name is the agent's name, taken from its file's name.
 	Name string
 	// Dir is the directory of its file, an absolute path.
 	Dir string
 
-	// Command is the program (command). A bare name is looked for in the PATH
-	// of Environ; one with a directory part is relative to Cwd. It is one word,
-	// however many blanks it has, and no shell reads it.
+	// Command is the program (command). A bare name is looked up in the PATH of
+	// Environ; a path with a directory part is relative to Cwd. It is executed
+	// without a shell and never split at blanks.
 	Command string
 	// Args are its arguments (args).
 	Args []string
-	// Cwd is the directory it runs in (cwd): absolute, or relative to Dir, or
+	// Cwd is the directory in which it runs (cwd): absolute, relative to Dir, or
 	// below the home directory with ~/. Empty means Dir.
 	Cwd string
-	// Env is set for it (env). Its values may refer to EnvAllowlist.
+	// Env is set in its environment (env). The values may refer to EnvAllowlist.
 	Env map[string]string
-	// EnvAllowlist are the names that ${NAME} in Env may refer to
+	// EnvAllowlist are the names to which ${NAME} in Env may refer
 	// (env_allowlist).
 	EnvAllowlist []string
-	// Environ is the environment, NAME=VALUE, that ${NAME} and the operational
-	// names are taken from.
+	// Environ is the environment, as NAME=VALUE, that provides the values for
+	// ${NAME} and the operational variables.
 	Environ []string
 
 	// Timeout is the longest that a turn may take (timeout_secs).
 	Timeout time.Duration
-	// KillGrace is how long after SIGTERM an agent is killed (kill_grace_secs).
+	// KillGrace is the time between SIGTERM and SIGKILL (kill_grace_secs).
 	KillGrace time.Duration
-	// Streaming passes partials on (streaming).
+	// Streaming forwards partials (streaming).
 	Streaming bool
 
-	// Permission lets the agent ask (permission).
+	// Permission lets the agent request permission (permission).
 	Permission bool
-	// PermissionDefault answers where the chain allows (permission_default).
+	// PermissionDefault answers a request that the chain allows
+	// (permission_default).
 	PermissionDefault PermissionDefault
 	// PermissionAskTimeout is how long a person has to answer
 	// (permission_ask_timeout_secs).
 	PermissionAskTimeout time.Duration
-	// Chain is the chain that answers requests (chain); empty means the
+	// Chain is the chain that decides requests (chain). Empty means the
 	// operator's.
 	Chain string
 }
 
-// DefaultProfile is what a profile file that sets nothing says. The wire's own
-// documents name the time-out, the grace and streaming; what they leave to a
-// bridge denies here.
+// DefaultProfile is the profile of an empty file. The AgentProc documents
+// define the timeout, the grace and streaming. What they leave to the bridge
+// denies.
 func DefaultProfile() Profile {
 	return Profile{
 		Timeout:              1800 * time.Second,
@@ -78,8 +79,8 @@ func DefaultProfile() Profile {
 	}
 }
 
-// Check reports everything that is wrong with the profile, by the keys of its
-// file.
+// Check returns an error that lists every problem with the profile by its key
+// in the file.
 func (p *Profile) Check() error {
 	errs := []error{p.checkPlace(), p.checkTimes(), p.checkTexts()}
 	_, err := p.environment()
@@ -117,7 +118,7 @@ func (p *Profile) checkTimes() error {
 	return errors.Join(errs...)
 }
 
-// checkTexts checks what is given to the system or filled in.
+// checkTexts checks the texts that are passed to the system or filled in.
 func (p *Profile) checkTexts() error {
 	var errs []error
 	check := func(place, text string, variables bool) {

@@ -13,47 +13,48 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Options say how a turn is run.
+// Options configures a turn.
 type Options struct {
 	Profile Profile
-	// Sink takes the turn's events.
+	// Sink receives the turn's events.
 	Sink Sink
-	// Decider answers permission requests. Needed where the profile has
+	// Decider answers permission requests. It is required if the profile has
 	// permission.
 	Decider Decider
-	// Started is called once the agent runs, before any event. May be nil.
+	// Started is called once the agent runs, before any event. It may be nil.
 	Started func()
-	// Log is told of lines that mean nothing. May be nil.
+	// Log receives ignored lines. It may be nil.
 	Log *slog.Logger
-	// MaxLineBytes bounds a line of the agent. Zero means 8 MiB.
+	// MaxLineBytes limits a line of the agent. Zero means 8 MiB.
 	MaxLineBytes int
-	// MaxOpenRequests bounds the requests of the turn that are decided at the
-	// same time; one more is denied. Zero means 128.
+	// MaxOpenRequests limits the permission requests of the turn that are open at
+	// the same time. Excess requests are denied. Zero means 128.
 	MaxOpenRequests int
 }
 
 // Result is how a turn ended. The zero Result has not succeeded.
 type Result struct {
-	// Succeeded is whether the agent ended well.
+	// Succeeded says whether the turn succeeded.
 	Succeeded bool
-	// Failure is why it did not; nil where it did. Its Text reads on after the
-	// agent's name, its Detail has the end of what it wrote to standard error.
+	// Failure is why the turn failed, or nil if it succeeded. Its Text continues a
+	// sentence that begins with the agent's name. Its Detail has the end of the
+	// agent's stderr.
 	Failure *chain.Failure
-	// ExitCode is 124 for a time-out, else 1 for an error event, else the
-	// process's own, which for a signal is 128 and its number (A8). A process
-	// that could not be started has 126 or 127.
+	// ExitCode is 124 for a timeout, else 1 for an error event, else the process's
+	// own (A8). For a signal it is 128 plus the signal's number. It is 126 or 127
+	// if the process could not be started.
 	ExitCode int
-	// Text is that of the result event, empty where there was none. Where
-	// partials were passed on they are the reply and this may repeat it.
+	// Text is the text of the result event, or empty. If partials were forwarded
+	// they are the reply, and Text may repeat it.
 	Text string
-	// ErrorMessage is that of the error event, which may be without words.
+	// ErrorMessage is the message of the error event, which may be empty.
 	ErrorMessage string
-	// SessionID is what the agent called its session; empty where it did not.
+	// SessionID is the agent's session id, or empty.
 	SessionID string
-	// Usage is the object that the result or error event carried, as it came.
+	// Usage is the usage object of the result or error event, unchanged.
 	Usage json.RawMessage
-	// Partials is how many were passed on, Ignored how many lines meant
-	// nothing.
+	// Partials counts the forwarded partials, and Ignored the lines that were not
+	// events.
 	Partials, Ignored int
 }
 
@@ -61,23 +62,23 @@ type Result struct {
 const (
 	exitError   = 1
 	exitTimeout = 124
-	exitSignal  = 128 // and the signal's number
+	exitSignal  = 128 // plus the signal's number
 )
 
 const (
 	defaultMaxLine = 8 << 20
 	defaultMaxOpen = 128
-	// maxStderr is how much of an agent's standard error is kept.
+	// maxStderr is how many of the last bytes of an agent's stderr are kept.
 	maxStderr = 2 << 10
-	// lastDelivery is how long the sink has for what is left once the turn's
-	// time and grace are over.
+	// lastDelivery is the time for the sink to receive the remaining events after
+	// the turn's timeout and grace.
 	lastDelivery = 2 * time.Second
 )
 
-// errTimeout is why a turn ends at its profile's time-out.
+// errTimeout is why a turn ends at its profile's timeout.
 var errTimeout = errors.New("the turn's time ran out")
 
-// check fills in the defaults, or says what is missing.
+// check applies the defaults, or returns what is missing.
 func (o *Options) check() error {
 	errs := []error{o.Profile.Check()}
 	if o.Sink == nil {
@@ -104,10 +105,10 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Run gives the turn to an agent and returns once the agent has ended. How it
-// ended is the Result's to say. An error means that the turn was not given,
-// wrapping [ErrTurn] where that is the caller's mistake, or that nobody was left
-// to take its events: ctx ended, or the sink failed. Then the agent was ended.
+// Run gives the turn to an agent and returns once the agent has ended. The
+// Result says how it ended. An error means that the turn was not started, and
+// it wraps [ErrTurn] if that is the caller's mistake; or that ctx was done or
+// the sink failed, in which case the agent was killed.
 func Run(ctx context.Context, turn Turn, o Options) (Result, error) {
 	if err := o.check(); err != nil {
 		return Result{}, err
@@ -138,14 +139,14 @@ func hungUp(ctx context.Context) error {
 	return fmt.Errorf("the caller stopped waiting: %w", context.Cause(ctx))
 }
 
-// converse speaks with a running agent until it has ended.
+// converse talks to a running agent until it has ended.
 func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process) (Result, error) {
 	profile := &o.Profile
 	runCtx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	runCtx, cancel := context.WithTimeoutCause(runCtx, profile.Timeout, errTimeout)
 	defer cancel()
-	// The sink is served through the grace and a moment more.
+	// The sink outlives the timeout by the grace and lastDelivery.
 	sinkCtx, cancelSink := context.WithTimeoutCause(ctx, profile.Timeout+profile.KillGrace+lastDelivery, errTimeout)
 	defer cancelSink()
 
@@ -172,7 +173,7 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 	stopped := p.supervise(runCtx, profile.KillGrace, c.deny)
 	c.silence(errEnded)
 	c.outbox.close()
-	_ = p.stdin.Close() // lets the writer go that a full pipe holds
+	_ = p.stdin.Close() // unblocks a writer on a full pipe
 	streams.Wait()
 	c.asking.Wait()
 	c.delivery.close()
@@ -192,9 +193,9 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 	return result, nil
 }
 
-// supervise waits for the process to end, and ends it once ctx does: first
-// asking, after the grace by force. It returns why it had to, nil where the
-// process ended by itself. Before anything else stopping is told.
+// supervise waits for the process to end. When ctx is done, it calls stopping,
+// sends SIGTERM and, after the grace, SIGKILL. It returns why it did so, or nil
+// if the process ended by itself.
 func (p *process) supervise(ctx context.Context, grace time.Duration, stopping func(error)) error {
 	select {
 	case <-p.exited:
@@ -202,7 +203,7 @@ func (p *process) supervise(ctx context.Context, grace time.Duration, stopping f
 	case <-ctx.Done():
 	}
 	select {
-	case <-p.exited: // at the same moment: then nobody ended it
+	case <-p.exited: // at the same moment: it ended by itself
 		return nil
 	default:
 	}
@@ -220,8 +221,8 @@ func (p *process) supervise(ctx context.Context, grace time.Duration, stopping f
 	return why
 }
 
-// outcome is how the turn ended: because of stopped if that is not nil, else
-// with the process's status.
+// outcome is how the turn ended: because of stopped if that is not nil, else by
+// the process's status.
 func (s *said) outcome(stopped error, status syscall.WaitStatus, profile *Profile) Result {
 	r := Result{SessionID: s.sessionID, Usage: s.usage, Partials: s.partials, Ignored: s.ignored}
 	if s.result != nil {

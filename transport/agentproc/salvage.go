@@ -6,25 +6,25 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// idScanner finds out what a line was about that the strict reader refused, or
-// that is too long to keep: its type and, of a permission request, its id. It
-// looks only at the members of the outermost object, keeps a bounded part of
-// them, and gives up at any doubt. Its finding never leads to an allow: it lets
-// a request be denied that the agent would otherwise wait for in vain.
+// idScanner extracts the type and, for a permission request, the id of a line
+// that the strict reader refused or that is too long to keep. It looks only at
+// the members of the outermost object, keeps a bounded part of them, and gives
+// up in case of doubt. Its result never leads to an allow: it only allows a
+// request to be denied that the agent would otherwise wait for forever.
 type idScanner struct {
 	depth   int
 	place   place
-	quoted  bool // inside a string, at whatever depth
-	escaped bool // behind a backslash in it
-	broken  bool // no finding any more
+	quoted  bool // inside a string, at any depth
+	escaped bool // after a backslash in it
+	broken  bool // gave up
 
-	text    []byte // of the outermost string under way, with its quotes
-	long    bool   // that string is longer than what is kept
-	current string // the name whose value is next, if it is one looked for
+	text    []byte // of the current outermost string, with its quotes
+	long    bool   // that string exceeds maxScanned
+	current string // the name whose value follows, if it is of interest
 	found   map[string]string
 }
 
-// place is what the outermost object has next.
+// place is what is expected next in the outermost object.
 type place uint8
 
 const (
@@ -69,7 +69,7 @@ func (s *idScanner) step(c byte) {
 	}
 }
 
-// inString takes a byte of a string.
+// inString handles a byte of a string.
 func (s *idScanner) inString(c byte) {
 	if s.depth == 1 {
 		s.keep(c)
@@ -95,7 +95,7 @@ func (s *idScanner) keep(c byte) {
 	s.text = append(s.text, c)
 }
 
-// endString takes a whole name or value of the outermost object.
+// endString handles a complete name or string value of the outermost object.
 func (s *idScanner) endString() {
 	text, ok := "", false
 	if !s.long && chain.CheckValue(s.text) == nil {
@@ -125,7 +125,7 @@ func (s *idScanner) endString() {
 	}
 }
 
-// inNested takes a byte between the tokens of an inner value.
+// inNested handles a byte between the tokens of a nested value.
 func (s *idScanner) inNested(c byte) {
 	switch c {
 	case '{', '[':
@@ -137,8 +137,8 @@ func (s *idScanner) inNested(c byte) {
 	}
 }
 
-// outermost takes a byte between the tokens of the outermost object, or outside
-// of it.
+// outermost handles a byte between the tokens of the outermost object, or
+// outside it.
 func (s *idScanner) outermost(c byte) {
 	closes := c == '}' && (s.place == atFirstName || s.place == behindValue || s.place == inScalar)
 	switch {
@@ -159,7 +159,7 @@ func (s *idScanner) outermost(c byte) {
 	}
 }
 
-// kind is the type of the whole line, empty where that is in doubt.
+// kind is the type of the whole line, or empty in case of doubt.
 func (s *idScanner) kind() string {
 	if s.broken || s.place != behindObject {
 		return ""
@@ -167,8 +167,8 @@ func (s *idScanner) kind() string {
 	return s.found[fieldType]
 }
 
-// requestID is the id of a permission request, false where the line is none or
-// its id is in doubt.
+// requestID is the id of a permission request. It returns false if the line is
+// not one, or in case of doubt.
 func (s *idScanner) requestID() (string, bool) {
 	id := s.found[fieldRequestID]
 	return id, s.kind() == typePermissionRequest && usableRequestID(id)

@@ -13,14 +13,14 @@ const (
 	placeholderProfileDir  = "PROFILE_DIR"
 )
 
-// template is a text of a profile, cut at its placeholders. It is filled in one
-// pass: nothing that a value contains is a placeholder.
+// template is a text of a profile, split at its placeholders. It is filled in
+// one pass, so a placeholder in a value is not replaced.
 type template []segment
 
-// segment is a literal text, or a placeholder that a value takes the place of.
+// segment is literal text, or a placeholder or variable to replace.
 type segment struct {
 	kind segmentKind
-	text string // the literal, or the name
+	text string // the literal text, or the name
 }
 
 type segmentKind uint8
@@ -31,18 +31,18 @@ const (
 	variable
 )
 
-// values are what fills a template.
+// values are the values for the placeholders and variables of a template.
 type values struct {
 	placeholders map[string]string
 	variables    map[string]string
 }
 
-// caller reports whether the segment is filled with what a caller sent.
+// caller reports whether the segment is replaced with caller-supplied text.
 func (s segment) caller() bool {
 	return s.kind == placeholder && s.text != placeholderProfileDir
 }
 
-// parseTemplate cuts text at {{NAME}} and, where variables is set, at ${NAME}.
+// parseTemplate splits text at {{NAME}} and, if variables is set, at ${NAME}.
 func parseTemplate(text string, variables bool) (template, error) {
 	pattern := regexp.MustCompile(`\{\{([A-Z_]+)\}\}`)
 	if variables {
@@ -79,12 +79,12 @@ func parseTemplate(text string, variables bool) (template, error) {
 	return t, nil
 }
 
-// validVariable reports whether name can name an environment variable.
+// validVariable reports whether name is valid for an environment variable.
 func validVariable(name string) bool {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name)
 }
 
-// fill puts the values in.
+// fill replaces the placeholders and variables.
 func (t template) fill(v values) string {
 	var b strings.Builder
 	for _, s := range t {
@@ -100,7 +100,7 @@ func (t template) fill(v values) string {
 	return b.String()
 }
 
-// names are the variables that the template refers to.
+// names returns the variables to which the template refers.
 func (t template) names() []string {
 	var names []string
 	for _, s := range t {
@@ -111,7 +111,7 @@ func (t template) names() []string {
 	return names
 }
 
-// hasCaller reports whether a caller has a say in what the template becomes.
+// hasCaller reports whether caller-supplied text is part of the result.
 func (t template) hasCaller() bool {
 	for _, s := range t {
 		if s.caller() {
@@ -135,8 +135,8 @@ func fillArgument(text string, v values) (string, error) {
 	return filled, nil
 }
 
-// fillPath fills a path. A caller's value may be part of the name of a
-// directory or file, and must not lead anywhere else (A9).
+// fillPath fills a path. A caller's value may be part of the name of a file or
+// directory, but must not lead anywhere else (A9).
 func fillPath(text string, v values) (string, error) {
 	parts := strings.Split(text, "/")
 	for i, part := range parts {
@@ -150,7 +150,7 @@ func fillPath(text string, v values) (string, error) {
 		}
 		switch filled := parts[i]; {
 		case filled == "":
-			parts[i] = "." // stays where it is, and keeps a relative path relative
+			parts[i] = "." // the same directory; an empty first part would make the path absolute
 		case filled == "." || filled == ".." || filled == "~" || strings.ContainsAny(filled, `/\`):
 			return "", fmt.Errorf("%w: %.64q is not the name of one file or directory", ErrTurn, filled)
 		}

@@ -11,40 +11,40 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// DefaultSessionName is the name of a session nobody named.
+// DefaultSessionName is the name of a session without a name.
 const DefaultSessionName = "default"
 
 // Turn is one message to an agent.
 type Turn struct {
 	// Message is the user's text.
 	Message string
-	// SessionID is the session to go on with, as an earlier turn's result named
-	// it; empty begins a new one.
+	// SessionID is the session to continue, as returned by an earlier turn. Empty
+	// starts a new session.
 	SessionID string
-	// FromUser names who wrote the message.
+	// FromUser names the author of the message.
 	FromUser string
-	// SessionName is for people; empty means [DefaultSessionName].
+	// SessionName is for people. Empty means [DefaultSessionName].
 	SessionName string
 	// Attachments belong to the message.
 	Attachments []Attachment
-	// Permission is whether the agent may ask for permission. [Run] takes it
+	// Permission says whether the agent may request permission. [Run] takes it
 	// from the profile.
 	Permission bool
 }
 
-// Attachment is a file of a message, by reference.
+// Attachment is a reference to a file of a message.
 type Attachment struct {
-	// Kind is image, file, audio or video; any other is written as "other".
+	// Kind is image, file, audio or video. Any other value is sent as "other".
 	Kind string
-	// URL is of the scheme file, http, https or data.
+	// URL has the scheme file, http, https or data.
 	URL string
-	// Filename, MIMEType and Size are left out where they are not known.
+	// Filename, MIMEType and Size are omitted if they are unknown.
 	Filename string
 	MIMEType string
 	Size     *uint64
 }
 
-// check reports why the turn cannot be given to an agent.
+// check returns why the turn cannot be given to an agent.
 func (t Turn) check() error {
 	var errs []error
 	if t.Message == "" && len(t.Attachments) == 0 {
@@ -76,7 +76,7 @@ func (a Attachment) check() error {
 	return fmt.Errorf("url %.64q is not of the scheme file, http, https or data", a.URL)
 }
 
-// sessionName is the name, also where nobody gave one.
+// sessionName is the session's name, with its default.
 func (t Turn) sessionName() string {
 	if t.SessionName == "" {
 		return DefaultSessionName
@@ -84,7 +84,7 @@ func (t Turn) sessionName() string {
 	return t.SessionName
 }
 
-// line is the turn as its line, with the line's end.
+// line is the turn line, with its newline.
 func (t Turn) line() []byte {
 	dst := []byte(`{"type":"turn"`)
 	dst = appendMember(dst, fieldMessage, t.Message)
@@ -127,7 +127,8 @@ func (a Attachment) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// turnFields are the members of a turn line that this version knows.
+// turnFields are the names of the members of a turn line that this version
+// knows.
 func turnFields() []string {
 	return []string{
 		fieldType, fieldMessage, fieldSessionID, fieldFromUser, fieldProtocolVersion, fieldSessionName,
@@ -135,8 +136,9 @@ func turnFields() []string {
 	}
 }
 
-// parseTurn reads a turn line. What is absent has its default, since bridges
-// differ in what they leave out; what is there must be of its type.
+// parseTurn parses a turn line. Absent members have their defaults, since
+// bridges differ in what they omit. A member that is present must have the
+// right type.
 func parseTurn(line []byte) (Turn, error) {
 	t := Turn{SessionName: DefaultSessionName}
 	err := chain.ReadObject(line, func(name []byte, value json.RawMessage, at int) error {
@@ -178,7 +180,7 @@ func (t *Turn) take(name string, value json.RawMessage, at int) error {
 	return nil
 }
 
-// into reads a string.
+// into reads a JSON string into field.
 func into(field *string, value json.RawMessage) error {
 	text, ok := chain.ReadString(value)
 	if !ok {
@@ -213,7 +215,7 @@ func (t *Turn) takeAttachments(value json.RawMessage) error {
 }
 
 func (a *Attachment) take(name string, value json.RawMessage, at int) error {
-	// What may be absent is written as null by some bridges.
+	// Some bridges write an absent optional member as null.
 	optional := !isNull(value)
 	switch {
 	case name == fieldKind:

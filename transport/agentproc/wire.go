@@ -10,8 +10,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// ProtocolVersion is what a turn line says it speaks. Agents may not order or
-// compare it.
+// ProtocolVersion is the protocol_version of a turn line. Agents must not
+// compare or order it.
 const ProtocolVersion = "0.4"
 
 // The types of a line.
@@ -24,7 +24,7 @@ const (
 	typePermissionResponse = "permission_response"
 )
 
-// The names of members, on whichever line they stand.
+// The names of members, for all types of lines.
 const (
 	fieldType            = "type"
 	fieldMessage         = "message"
@@ -51,8 +51,8 @@ const (
 	fieldSize            = "size"
 )
 
-// checkUnknown refuses a name that a reader which folds case would take for
-// one of known.
+// checkUnknown refuses a name that a case-insensitive JSON reader would take
+// for one of known.
 func checkUnknown(name string, at int, known []string) error {
 	for _, k := range known {
 		if name != k && strings.EqualFold(name, k) {
@@ -62,7 +62,7 @@ func checkUnknown(name string, at int, known []string) error {
 	return nil
 }
 
-// appendMember appends `,"name":` and the text as a JSON string.
+// appendMember appends `,"name":` and text as a JSON string.
 func appendMember(dst []byte, name, text string) []byte {
 	return chain.AppendString(appendName(dst, name), text)
 }
@@ -82,24 +82,23 @@ func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] ==
 
 func isNull(value json.RawMessage) bool { return string(value) == "null" }
 
-// maxIDBytes bounds the ids that are remembered or echoed.
+// maxIDBytes limits the ids that are remembered or echoed.
 const maxIDBytes = 256
 
-// usableID reports whether id can stand for something: not empty, bounded, and
-// of characters that are the same to every reader. An escaped lone surrogate
-// is decoded as U+FFFD, which would make two ids one.
+// usableID reports whether id is not empty, not too long, and made of
+// characters that every reader sees alike. U+FFFD is excluded because every
+// escaped lone surrogate decodes to it, which would make different ids equal.
 func usableID(id string) bool {
 	return id != "" && len(id) <= maxIDBytes && utf8.ValidString(id) &&
 		!strings.ContainsFunc(id, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) })
 }
 
-// usableRequestID holds ids of requests to the wire's own rule as well: no
-// blanks.
+// usableRequestID also applies the wire's rule for request ids: no white space.
 func usableRequestID(id string) bool {
 	return usableID(id) && !strings.ContainsFunc(id, unicode.IsSpace)
 }
 
-// usableSessionID holds ids of sessions to the wire's own rule as well: no path
+// usableSessionID also applies the wire's rule for session ids: no path
 // separators, since agents and bridges name files after them.
 func usableSessionID(id string) bool {
 	return usableID(id) && !strings.ContainsAny(id, `/\`)

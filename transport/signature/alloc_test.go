@@ -4,8 +4,8 @@ package signature_test
 
 import "testing"
 
-// TestSigningTakesOneAllocation is not for the race detector, which takes from
-// pools at random.
+// TestSigningTakesOneAllocation does not run under the race detector, which
+// makes sync.Pool drop items at random.
 func TestSigningTakesOneAllocation(t *testing.T) {
 	signer := mustSigner(t, vectorSecret, vectorSecret)
 	body := make([]byte, 300)

@@ -9,22 +9,23 @@ import (
 	"fmt"
 )
 
-// ErrUnbound is what [CheckBoundAnswer] and [Verifier.CheckBoundAnswer] refuse
-// with: the answer is not shown to be that of the question.
+// ErrUnbound is wrapped by the errors of [CheckBoundAnswer] and
+// [Verifier.CheckBoundAnswer]: the answer is not proven to belong to the
+// request.
 var ErrUnbound = errors.New("the answer is not bound to the question")
 
-// The fields that bind an answer.
+// The fields that bind an answer to a request.
 const (
-	// FieldID repeats the id of the question.
+	// FieldID repeats the id of the request.
 	FieldID = "webhook_id"
-	// FieldSignature signs id, question and answer.
+	// FieldSignature signs the id, the request body and the answer.
 	FieldSignature = "answer_signature"
 )
 
 const blanks = " \t\r\n"
 
-// BindAnswer adds to an answer, one JSON object, the id of the question that
-// it answers: what a request's header Webhook-Id says.
+// BindAnswer adds the id of the request to an answer, which must be one JSON
+// object. id is the value of the request's Webhook-Id header.
 func BindAnswer(answer []byte, id string) ([]byte, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -39,8 +40,8 @@ func BindAnswer(answer []byte, id string) ([]byte, error) {
 	return withField(answer, FieldID, id), nil
 }
 
-// BindAnswer adds to an answer, one JSON object, the id of the question that
-// it answers, and signs both together with the question's body.
+// BindAnswer adds the id of the request to an answer, which must be one JSON
+// object, and a signature over the id, the request body and the answer.
 func (s *Signer) BindAnswer(answer []byte, id string, question []byte) ([]byte, error) {
 	bound, err := BindAnswer(answer, id)
 	if err != nil {
@@ -55,16 +56,16 @@ func (s *Signer) BindAnswer(answer []byte, id string, question []byte) ([]byte, 
 	return withField(bound, FieldSignature, signatures), nil
 }
 
-// CheckBoundAnswer reports, by an error, that an answer does not repeat the id
-// of the question.
+// CheckBoundAnswer returns an error unless the answer repeats the id of the
+// request.
 func CheckBoundAnswer(answer []byte, id string) error {
 	_, err := checkBound(answer, id)
 	return err
 }
 
-// CheckBoundAnswer reports, by an error, that an answer does not repeat the id
-// of the question, or that none of the verifier's keys signed it as an answer
-// to this question.
+// CheckBoundAnswer returns an error unless the answer repeats the id of the
+// request and one of the verifier's keys signed it as the answer to this
+// request. question is the request body.
 func (v *Verifier) CheckBoundAnswer(answer []byte, id string, question []byte) error {
 	found, err := checkBound(answer, id)
 	if err != nil {
@@ -87,8 +88,8 @@ func (v *Verifier) CheckBoundAnswer(answer []byte, id string, question []byte) e
 	return nil
 }
 
-// appendAnswerHead appends what is signed of an answer before the answer
-// itself.
+// appendAnswerHead appends the part of the signed text that precedes the
+// answer.
 func appendAnswerHead(dst []byte, id string, question []byte) []byte {
 	dst = append(dst, "answer."...)
 	dst = append(dst, id...)
@@ -98,7 +99,7 @@ func appendAnswerHead(dst []byte, id string, question []byte) []byte {
 	return append(dst, '.')
 }
 
-// binding is what an answer says of the question it answers; nil is nothing.
+// binding holds the binding fields of an answer. A nil field is absent.
 type binding struct{ id, signature json.RawMessage }
 
 func checkBound(answer []byte, id string) (binding, error) {
@@ -119,15 +120,15 @@ func checkBound(answer []byte, id string) (binding, error) {
 	return found, nil
 }
 
-// readBinding reads the fields that bind an answer, and makes sure that it is
-// one JSON object which has each of them once at most.
+// readBinding reads the binding fields of an answer. It returns an error unless
+// the answer is one JSON object that has each of them at most once.
 func readBinding(answer []byte) (binding, error) {
 	var b binding
 	if !json.Valid(answer) || bytes.TrimLeft(answer, blanks)[0] != '{' {
 		return b, errors.New("the answer is not one JSON object")
 	}
 	d := json.NewDecoder(bytes.NewReader(answer))
-	_, err := d.Token() // the brace
+	_, err := d.Token() // the opening brace
 	for err == nil && d.More() {
 		err = b.readField(d)
 	}
@@ -159,8 +160,8 @@ func (b *binding) readField(d *json.Decoder) error {
 	return nil
 }
 
-// withField returns a JSON object with one field more. The value needs no
-// escaping.
+// withField returns the JSON object with one more field. The value must not
+// need escaping.
 func withField(object []byte, name, value string) []byte {
 	object = bytes.Trim(object, blanks)
 	open := bytes.TrimRight(object[:len(object)-1], blanks)
@@ -172,11 +173,11 @@ func withField(object []byte, name, value string) []byte {
 	return fmt.Appendf(longer, `"%s":"%s"}`, name, value)
 }
 
-// cutSignature takes the signature out of an answer that is one JSON object,
-// and returns what it was made over.
+// cutSignature removes the signature from an answer that is one JSON object. It
+// returns the signed text and the signatures.
 //
-// The text that it looks for cannot be inside a string, where its quotes would
-// be escaped, and with nothing but the closing brace after it, it is the last
+// The text that it searches for cannot be inside a string, where its quotes
+// would be escaped. Only the closing brace may follow it, so it is the last
 // field of the outermost object.
 func cutSignature(answer []byte) (signed []byte, signatures string, ok bool) {
 	answer = bytes.Trim(answer, blanks)

@@ -11,7 +11,7 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// FuzzParseKey: what is read as a key works as one, and no refusal quotes it.
+// FuzzParseKey: text that parses as a key works as one, and no error quotes it.
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range []string{vectorSecret, vectorSeed, vectorPrivate, vectorPublic, "whsec_", "whsk_AAAA", "", "canary-canary"} {
 		f.Add(seed)
@@ -33,8 +33,8 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// FuzzVerify: a verifier whose keys signed one request accepts that and no
-// other.
+// FuzzVerify: a verifier whose keys signed one request accepts that request and
+// no other.
 func FuzzVerify(f *testing.F) {
 	f.Add(vectorID, "1614265330", vectorSymmetric, []byte(vectorBody))
 	f.Add(vectorID, "1614265330", "v1,x "+vectorEd25519, []byte(vectorBody))
@@ -58,8 +58,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzBindAnswer: an answer that can be bound says afterwards what it said
-// before, and is accepted.
+// FuzzBindAnswer: binding an answer keeps its other fields, and the bound
+// answer is accepted.
 func FuzzBindAnswer(f *testing.F) {
 	for _, seed := range []string{`{"decision":"allow"}`, ` {"input":{"a":[1e400]} , "webhook_id" : 1} `, `{}`, `{"answer_signature":"x"}`, `null`, "{\"\xff\":1}"} {
 		f.Add([]byte(seed), "msg_1", []byte(question))
@@ -91,7 +91,7 @@ func FuzzBindAnswer(f *testing.F) {
 	})
 }
 
-// FuzzCheckBoundAnswer: what is accepted as signed is the one answer that was.
+// FuzzCheckBoundAnswer: only the answer that was signed is accepted.
 func FuzzCheckBoundAnswer(f *testing.F) {
 	const answer = `{"decision":"deny","webhook_id":"msg_1"}`
 	good, err := mustSigner(f, vectorSecret).BindAnswer([]byte(`{"decision":"deny"}`), "msg_1", []byte(question))

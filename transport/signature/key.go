@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// The versions of signatures.
+// The signature versions.
 const (
 	symmetricVersion  = "v1"
 	asymmetricVersion = "v1a"
 )
 
-// The prefixes of keys as text.
+// The prefixes of keys in text form.
 const (
 	secretPrefix  = "whsec_"
 	privatePrefix = "whsk_"
@@ -28,26 +28,27 @@ const (
 	maxSecretBytes = 64
 )
 
-// Key makes signatures, checks them, or both. The zero Key does neither.
+// Key signs, verifies, or both. The zero Key does neither.
 //
-// What is secret in it is held by functions, out of reach of anything that
-// prints a Key or what contains one.
+// Secret material is captured in closures, out of reach of anything that prints
+// a Key or a value that contains one.
 type Key struct {
-	// version of its signatures.
+	// version is the version of its signatures.
 	version string
-	// public is the key as text that others check its signatures with; empty
-	// where there is no such key.
+	// public is the text form of the public key that verifies its signatures. It
+	// is empty for a shared secret.
 	public string
-	// sign appends the signature of head and body to dst, in base64. Nil where
-	// the key only checks.
+	// sign appends the signature of head and body to dst, in base64. It is nil if
+	// the key can only verify.
 	sign func(dst, head, body []byte) []byte
 	// verify reports whether one of the signatures, in base64, is this key's
-	// of head and body. Nil where the key only signs.
+	// signature of head and body. It is nil if the key can only sign.
 	verify func(head, body []byte, signatures []string) bool
 }
 
-// ParseKey reads a key as people write it: whsec_…, whsk_… or whpk_…, or the
-// base64 of a shared secret without its prefix. The error never quotes it.
+// ParseKey parses the text form of a key: whsec_…, whsk_…, whpk_…, or the
+// base64 of a shared secret without its prefix. The error never quotes the
+// text.
 func ParseKey(text string) (Key, error) {
 	switch {
 	case text == "":
@@ -72,7 +73,7 @@ func ParseKey(text string) (Key, error) {
 	return SecretKey(raw)
 }
 
-// decode is stricter than package base64, which passes over line breaks.
+// decode decodes base64. Unlike package base64, it does not ignore line breaks.
 func decode(text string) ([]byte, error) {
 	if strings.ContainsAny(text, " \t\r\n") {
 		return nil, errors.New("has a blank or a line break in it; a file that it came from may end in one")
@@ -84,8 +85,8 @@ func decode(text string) ([]byte, error) {
 	return raw, nil
 }
 
-// SecretKey returns the key of a shared secret given as bytes. It signs and
-// verifies.
+// SecretKey returns the key of a shared secret in binary form. It can sign and
+// verify.
 func SecretKey(secret []byte) (Key, error) {
 	if n := len(secret); n < minSecretBytes || n > maxSecretBytes {
 		return Key{}, fmt.Errorf("the secret has %d bytes, and one of %d to %d is wanted", n, minSecretBytes, maxSecretBytes)
@@ -141,11 +142,11 @@ func publicKey(raw []byte) (Key, error) {
 	}, nil
 }
 
-// Public returns the whpk_… that others check this key's signatures with, or
-// nothing where the key is a shared secret.
+// Public returns the public key (whpk_…) that verifies this key's signatures,
+// or "" for a shared secret.
 func (k Key) Public() string { return k.public }
 
-// String names the kind of key. It never has a secret in it.
+// String returns the kind of key, with a public key but never with a secret.
 func (k Key) String() string {
 	switch {
 	case k.version == symmetricVersion:

@@ -9,7 +9,7 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// Of the reference libraries and the servers that use them.
+// Test vectors from the reference libraries and the servers that use them.
 const (
 	vectorSecret  = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	vectorSeed    = "whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk="
@@ -51,7 +51,7 @@ func mustVerifier(tb testing.TB, o signature.VerifierOptions, keys ...string) *s
 	return v
 }
 
-// public is the key that verifies what private signs.
+// public is the key that verifies the signatures of private.
 func public(tb testing.TB, private string) string {
 	tb.Helper()
 	return mustParse(tb, private).Public()
@@ -78,7 +78,7 @@ func TestS1_KeysAreReadAsTheLibrariesWriteThem(t *testing.T) {
 	}
 }
 
-// decoded is what stands behind the prefix of a key.
+// decoded is the part of a key after its prefix.
 func decoded(tb testing.TB, text string) []byte {
 	tb.Helper()
 	_, after, _ := strings.Cut(text, "_")
@@ -137,7 +137,7 @@ func TestS4_NoWayOfPrintingShowsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	signer := mustSigner(t, "whsec_"+text, "whsk_"+text)
-	if _, err := signer.Sign("msg_1", vectorTime, nil); err != nil { // its buffers are filled
+	if _, err := signer.Sign("msg_1", vectorTime, nil); err != nil { // fills its buffers
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// macs makes message authentication codes with one secret. Setting up the
-// secret costs as much as a short message does, so states are used again.
+// macs computes message authentication codes with one secret. Setting up the
+// secret costs as much as hashing a short message, so the states are pooled.
 type macs struct {
 	secret []byte
 	states sync.Pool // of *macState
@@ -23,7 +23,7 @@ type macState struct {
 
 func newMACs(secret []byte) *macs { return &macs{secret: bytes.Clone(secret)} }
 
-// appendMAC appends the code of head and body to dst, in base64.
+// appendMAC appends the MAC of head and body to dst, in base64.
 func (m *macs) appendMAC(dst, head, body []byte) []byte {
 	s, ok := m.states.Get().(*macState)
 	if !ok {

@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// The headers of a signed request, in the form that http.Header keeps them.
+// The headers of a signed request, in the canonical form of http.Header.
 const (
-	// HeaderID names the question. It is the same where a question is put
-	// again.
+	// HeaderID is the id of the request. A repeated request has the same id.
 	HeaderID = "Webhook-Id"
-	// HeaderTimestamp is when it was sent, in Unix seconds.
+	// HeaderTimestamp is the time of sending, in Unix seconds.
 	HeaderTimestamp = "Webhook-Timestamp"
-	// HeaderSignature has the signatures, separated by spaces.
+	// HeaderSignature is the list of signatures, separated by spaces.
 	HeaderSignature = "Webhook-Signature"
 )
 
-// maxIDBytes bounds an id; those of the gateway have 30 bytes.
+// maxIDBytes limits the length of an id. The gateway's own ids have 30 bytes.
 const maxIDBytes = 256
 
-// Signer signs with every one of its keys. The zero Signer signs nothing.
+// Signer signs with each of its keys. The zero Signer signs nothing.
 type Signer struct {
 	keys    []Key
 	scratch sync.Pool // of *scratch
@@ -33,7 +32,7 @@ type Signer struct {
 type scratch struct{ head, out []byte }
 
 // NewSigner returns a signer with the given keys, each a shared secret or a
-// private key. The order of signatures is that of the keys.
+// private key. The signatures are in the order of the keys.
 func NewSigner(keys ...Key) (*Signer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("signer: there is no key to sign with")
@@ -52,9 +51,9 @@ func NewSigner(keys ...Key) (*Signer, error) {
 	return &Signer{keys: slices.Clone(keys)}, nil
 }
 
-// Sign returns the signatures of a request as the header Webhook-Signature has
-// them. The id must be printable ASCII without spaces, quotes, backslashes or
-// full stops, since the signed text is joined by full stops.
+// Sign returns the signatures of a request in the format of the
+// Webhook-Signature header. The id must be printable ASCII without spaces,
+// quotes, backslashes or full stops, since full stops join the signed text.
 func (s *Signer) Sign(id string, at time.Time, body []byte) (string, error) {
 	if err := checkID(id); err != nil {
 		return "", err
@@ -64,7 +63,7 @@ func (s *Signer) Sign(id string, at time.Time, body []byte) (string, error) {
 	}, body)
 }
 
-// SetHeaders signs a request and sets the three headers that say so.
+// SetHeaders signs a request and sets its three signature headers.
 func (s *Signer) SetHeaders(h http.Header, id string, at time.Time, body []byte) error {
 	signatures, err := s.Sign(id, at, body)
 	if err != nil {
@@ -76,7 +75,8 @@ func (s *Signer) SetHeaders(h http.Header, id string, at time.Time, body []byte)
 	return nil
 }
 
-// sign makes the list of signatures over what appendHead appends and body.
+// sign returns the list of signatures over what appendHead appends, followed by
+// body.
 func (s *Signer) sign(appendHead func([]byte) []byte, body []byte) (string, error) {
 	if len(s.keys) == 0 {
 		return "", errors.New("signer: there is no key to sign with")
@@ -99,7 +99,7 @@ func (s *Signer) sign(appendHead func([]byte) []byte, body []byte) (string, erro
 	return string(b.out), nil
 }
 
-// appendRequestHead appends what is signed of a request before its body.
+// appendRequestHead appends the part of the signed text that precedes the body.
 func appendRequestHead(dst []byte, id string, unix int64) []byte {
 	dst = append(dst, id...)
 	dst = append(dst, '.')
@@ -107,8 +107,8 @@ func appendRequestHead(dst []byte, id string, unix int64) []byte {
 	return append(dst, '.')
 }
 
-// checkID refuses ids that would let two different messages be signed as one,
-// or that cannot stand in a header and in JSON as they are.
+// checkID refuses an id with which two different messages could have the same
+// signed text, or which would need escaping in a header or in JSON.
 func checkID(id string) error {
 	switch {
 	case id == "":

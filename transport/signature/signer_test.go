@@ -17,7 +17,7 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// Of the reference libraries.
+// Test vectors from the reference libraries.
 const (
 	vectorID        = "msg_p5jXN8AQM9LWM0D4loKWxJek"
 	vectorBody      = `{"test": 2432232314}`
@@ -68,7 +68,7 @@ func TestS1_ASignatureIsTheHMACOfIDTimeAndBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second time with states that were used
+		for range 2 { // the second time with pooled states
 			got, err := signer.Sign(id, time.Unix(unix, 999), body)
 			if err != nil {
 				t.Fatal(err)

@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// What a refusal is about; each refusal of [Verifier.Verify] wraps one.
+// The kinds of errors of [Verifier.Verify]. Each of its errors wraps one.
 var (
-	// ErrHeader: a header is missing, given twice or unreadable.
+	// ErrHeader: a header is missing, present twice or malformed.
 	ErrHeader = errors.New("the request is not signed as Standard Webhooks has it")
-	// ErrStale: the request was sent too long ago, or in the future.
+	// ErrStale: the timestamp is too far in the past or the future.
 	ErrStale = errors.New("the request is too old or of the future")
-	// ErrSignature: no signature is that of a key of the verifier.
+	// ErrSignature: no signature was made with one of the verifier's keys.
 	ErrSignature = errors.New("no signature matches")
 )
 
 const (
-	// DefaultTolerance is how far the time of a request may be off, either
-	// way.
+	// DefaultTolerance is how far the time of a request may differ, in both
+	// directions.
 	DefaultTolerance = 5 * time.Minute
-	// maxSignatures bounds the work that one request can ask for.
+	// maxSignatures bounds the work that one request can cause.
 	maxSignatures = 32
 )
 
-// VerifierOptions configure a verifier.
+// VerifierOptions configures a verifier.
 type VerifierOptions struct {
-	// Keys whose signatures are accepted: shared secrets and public keys. One
-	// of them suffices. At least one is needed.
+	// Keys are the shared secrets and public keys whose signatures are accepted.
+	// One matching key suffices. There must be at least one key.
 	Keys []Key
-	// Tolerance is how far the time of a request may be off, either way. Zero
-	// means DefaultTolerance.
+	// Tolerance is how far the time of a request may differ, in both directions.
+	// Zero means DefaultTolerance.
 	Tolerance time.Duration
-	// Now tells the time. Nil means time.Now.
+	// Now returns the current time. Nil means time.Now.
 	Now func() time.Time
 }
 
-// Verifier tells signed requests from others. The zero Verifier refuses all.
+// Verifier verifies signed requests. The zero Verifier refuses all.
 type Verifier struct {
 	keys      []Key
 	tolerance time.Duration
 	now       func() time.Time
 }
 
-// NewVerifier returns a verifier, or why the options cannot be one.
+// NewVerifier returns a verifier, or an error if the options are invalid.
 func NewVerifier(o VerifierOptions) (*Verifier, error) {
 	switch {
 	case len(o.Keys) == 0:
@@ -73,11 +73,11 @@ func NewVerifier(o VerifierOptions) (*Verifier, error) {
 }
 
 // Verify returns the id of a request whose body, id and time were signed with
-// one of the keys, and not too long ago. body is the body as it arrived, before
+// one of the keys, recently enough. body must be the body as it arrived, before
 // anything parsed it.
 //
-// Where it returns an error, nothing in the request may be believed. The error
-// may be answered to whoever sent it.
+// If Verify returns an error, nothing in the request can be trusted. The error
+// may be sent to the sender of the request.
 func (v *Verifier) Verify(h http.Header, body []byte) (id string, err error) {
 	if len(v.keys) == 0 {
 		return "", refuse(ErrSignature, HeaderSignature, "the verifier has no key: it was not made by NewVerifier")
@@ -121,8 +121,8 @@ func refuse(kind error, about, format string, args ...any) error {
 	return &refusal{kind: kind, text: strings.ToLower(about) + ": " + fmt.Sprintf(format, args...)}
 }
 
-// single returns a header that must be there once, so that nobody else can
-// read another of several.
+// single returns the value of a header that must be present exactly once. Given
+// several values, two readers could use different ones.
 func single(h http.Header, name string) (string, error) {
 	switch values := h[name]; {
 	case len(values) > 1:
@@ -134,14 +134,15 @@ func single(h http.Header, name string) (string, error) {
 	}
 }
 
-// checkTime returns when the request says it was sent.
+// checkTime returns the time of sending that the request states, if it is
+// recent enough.
 func (v *Verifier) checkTime(h http.Header) (int64, error) {
 	text, err := single(h, HeaderTimestamp)
 	if err != nil {
 		return 0, err
 	}
-	// 39 bits reach beyond the year 19000 and cannot overflow a time. The text
-	// must be the number as the signer wrote it: no sign, no leading zero.
+	// 39 bits reach beyond the year 19000 and cannot overflow a time.Time. The
+	// text must be the number as the signer writes it: no sign, no leading zero.
 	seconds, err := strconv.ParseUint(text, 10, 39)
 	unix := int64(seconds)
 	if err != nil || strconv.FormatInt(unix, 10) != text {
@@ -158,14 +159,14 @@ func (v *Verifier) checkTime(h http.Header) (int64, error) {
 	return unix, nil
 }
 
-// signatureList is what a signature header says, by version.
+// signatureList holds the signatures of a header, by version.
 type signatureList struct {
 	symmetric, asymmetric []string // in base64
 	others                int
 }
 
-// parseSignatures reads a list of signatures. Those of unknown versions are
-// passed over: a newer sender may make more kinds.
+// parseSignatures parses a list of signatures. It counts those of unknown
+// versions and otherwise ignores them: a newer sender may add kinds.
 func parseSignatures(list string) (signatureList, error) {
 	var all signatureList
 	parts := strings.Fields(list)
@@ -201,8 +202,8 @@ func (v *Verifier) matches(head, body []byte, signatures signatureList) bool {
 	})
 }
 
-// mismatch says what was compared, so that a wrong kind of key can be told
-// from a wrong key.
+// mismatch describes what was compared, which tells a wrong kind of key from a
+// wrong key.
 func (v *Verifier) mismatch(l signatureList) string {
 	count := func(version string) int {
 		n := 0

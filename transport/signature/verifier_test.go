@@ -13,7 +13,7 @@ import (
 
 func at(moment time.Time) func() time.Time { return func() time.Time { return moment } }
 
-// signed is the header of the vector, with what a test changes of it.
+// signed is the header of the test vector, with the test's changes.
 func signed(changes map[string][]string) http.Header {
 	h := http.Header{
 		signature.HeaderID: {vectorID}, signature.HeaderTimestamp: {"1614265330"},
@@ -102,7 +102,7 @@ func TestS2_TheToleranceHoldsBothWays(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		tolerance time.Duration
-		now       time.Duration // after the request was signed
+		now       time.Duration // time since the request was signed
 		want      string
 	}{
 		{"at once", 0, 0, ""},

@@ -1,4 +1,4 @@
-// Package childproc waits for programs that this process has started.
+// Package childproc waits for child processes without reaping them.
 package childproc
 
 import (
@@ -8,20 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitExit returns once a child of this process has exited, and leaves it
-// unreaped: until it is reaped the kernel gives its number to nobody else, so
-// that a signal to the group of that number reaches this group or none.
+// AwaitExit waits until a child of this process has exited, and does not reap
+// it. Until it is reaped, the kernel does not reuse its pid, so a signal to its
+// process group reaches that group or none.
 //
-// It waits as for a socket. A wait inside the kernel would hold a thread for as
-// long as the child runs, and the runtime never gives a thread back.
+// It waits with a pidfd in the runtime's network poller. A blocking wait would
+// hold an OS thread for as long as the child runs, and the runtime never gives
+// a thread back.
 func AwaitExit(pid int) {
 	if !polled(pid) {
 		blocked(pid)
 	}
 }
 
-// polled waits for the child, or says that it cannot be waited for like this:
-// the kernel is older than 5.10, or there is no descriptor left.
+// polled waits for the child with a pidfd. It returns false if that is
+// impossible: the kernel is older than 5.10, or no file descriptor is left.
 func polled(pid int) bool {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -36,7 +37,7 @@ func polled(pid int) bool {
 	return conn.Read(func(fd uintptr) bool { return hasExited(int(fd)) }) == nil
 }
 
-// hasExited asks what a child's descriptor stands for.
+// hasExited reports whether the process of a pidfd has exited.
 func hasExited(fd int) bool {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // G115: descriptors are small
@@ -46,7 +47,7 @@ func hasExited(fd int) bool {
 	}
 }
 
-// blocked waits inside the kernel.
+// blocked waits in a blocking system call.
 func blocked(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

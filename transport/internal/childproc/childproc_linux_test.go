@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is its own child, which lives until its input ends.
+// The test binary is its own child, which runs until its stdin is closed.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "child" {
 		_, _ = os.Stdin.Read(make([]byte, 1)) // until it ends
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// running starts a child, which exits once it is let go.
+// running starts a child. The returned function lets it exit.
 func running(t *testing.T) (c *exec.Cmd, letGo func()) {
 	t.Helper()
 	c = exec.CommandContext(t.Context(), os.Args[0], "child")
@@ -32,10 +32,10 @@ func running(t *testing.T) (c *exec.Cmd, letGo func()) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return c, func() { _ = input.Close() } // which is all that it waits for
+	return c, func() { _ = input.Close() } // the child waits only for this
 }
 
-// state is that of a process: Z where it has exited and is not reaped.
+// state is the state of a process: Z if it has exited and is not reaped.
 func state(t *testing.T, pid int) string {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -68,11 +68,11 @@ func TestAChildIsWaitedForAndLeftUnreaped(t *testing.T) {
 			if got := state(t, c.Process.Pid); got != "Z" {
 				t.Errorf("its state is %s", got)
 			}
-			wait(c.Process.Pid) // which has exited before
+			wait(c.Process.Pid) // has exited already
 			if _ = c.Wait(); c.ProcessState.ExitCode() != 7 {
 				t.Errorf("it ended with %v", c.ProcessState)
 			}
-			wait(c.Process.Pid) // which is gone
+			wait(c.Process.Pid) // no longer exists
 		})
 	}
 }
@@ -83,10 +83,10 @@ func TestAChildIsPolledForOnThisKernel(t *testing.T) {
 	if !polled(c.Process.Pid) {
 		t.Error("it is not")
 	}
-	_ = c.Wait() // its status is another test's
+	_ = c.Wait() // another test checks its status
 }
 
-// threads are those of this process.
+// threads returns the threads of this process.
 func threads(t *testing.T) int {
 	t.Helper()
 	all, err := os.ReadDir("/proc/self/task")
@@ -118,6 +118,6 @@ func TestManyChildrenThatAreWaitedForHoldNoThreads(t *testing.T) {
 	}
 	all.Wait()
 	for _, c := range children {
-		_ = c.Wait() // its status is another test's
+		_ = c.Wait() // another test checks its status
 	}
 }
