@@ -149,7 +149,7 @@ func (o otlp) tls(at *url.URL) (*tls.Config, error) {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s: %s has no certificate in PEM form in it", rootsName, roots)
+			return nil, fmt.Errorf("%s: %s contains no certificate in PEM format", rootsName, roots)
 		}
 	}
 	if cert != "" {

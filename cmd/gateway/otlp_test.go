@@ -113,7 +113,7 @@ func TestWhatACollectorIsNotAskedWithIsRefused(t *testing.T) {
 		"a certificate for http":   {[]string{all + "CERTIFICATE=ca.pem"}, "OTEL_EXPORTER_OTLP_CERTIFICATE, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE or OTEL_EXPORTER_OTLP_CLIENT_KEY is set, but the endpoint is http://localhost:4318, where nothing is encrypted"},
 		"a certificate, no key":    {[]string{all + "ENDPOINT=https://c", all + "CLIENT_CERTIFICATE=c.pem"}, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY go together: the one proves nothing without the other"},
 		"a certificate not there":  {[]string{all + "ENDPOINT=https://c", all + "CERTIFICATE=" + filepath.Join(dir, "none")}, "OTEL_EXPORTER_OTLP_CERTIFICATE: open " + filepath.Join(dir, "none") + ": no such file or directory"},
-		"a certificate that isn't": {[]string{all + "ENDPOINT=https://c", all + "CERTIFICATE=" + noPEM}, "OTEL_EXPORTER_OTLP_CERTIFICATE: " + noPEM + " has no certificate in PEM form in it"},
+		"a certificate that isn't": {[]string{all + "ENDPOINT=https://c", all + "CERTIFICATE=" + noPEM}, "OTEL_EXPORTER_OTLP_CERTIFICATE: " + noPEM + " contains no certificate in PEM format"},
 		"a pair that isn't": {
 			[]string{all + "ENDPOINT=https://c", all + "CLIENT_CERTIFICATE=" + noPEM, all + "CLIENT_KEY=" + noPEM},
 			"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY: tls: failed to find any PEM data in certificate input",

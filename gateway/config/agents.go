@@ -12,7 +12,7 @@ import (
 const (
 	maxTurnSecs      = 24 * 60 * 60
 	maxKillGraceSecs = 10 * 60
-	noProfile        = "no command: an empty file is not an agent's profile"
+	noProfile        = "the file is empty: an agent's profile needs a command"
 )
 
 // Agent is the profile of one agent.
@@ -74,7 +74,7 @@ func (p *profileReading) read(root value, set *Set, o *Options) {
 		case "env":
 			to.Env = p.variables(v)
 		case "env_allowlist":
-			to.EnvAllowlist = p.texts(v, "a list of names of variables")
+			to.EnvAllowlist = p.texts(v, "a list of variable names")
 		case "timeout_secs":
 			p.seconds(&to.Timeout, v, 1, maxTurnSecs)
 		case "kill_grace_secs":
@@ -132,7 +132,7 @@ func (p *profileReading) texts(v value, wanted string) []string {
 // variables reads env. What its values refer to is filled in for each turn.
 func (p *profileReading) variables(v value) map[string]string {
 	if v.kind != mapping {
-		p.want(v, "a mapping of variables to texts")
+		p.want(v, "a mapping of variable names to strings")
 		return nil
 	}
 	all := map[string]string{}
@@ -169,7 +169,7 @@ func (p *profileReading) chain(v value, set *Set) {
 		return
 	}
 	if _, there := set.Chain(name); !there {
-		p.fail(v, "there is no chain %s: a chain is a file of the directory of chains, and %s is the operator's own%s",
+		p.fail(v, "there is no chain %s: each file in the chains directory is a chain, and %s is the operator's%s",
 			quote(name), OperatorChain, didYouMean(name, set.chainNames()))
 		return
 	}

@@ -65,34 +65,34 @@ func TestF1_EachMistakeOfAProfileNamesPlaceAndFix(t *testing.T) {
 		text string
 		want []string
 	}{
-		"nothing":        {"", []string{`:1: no command: an empty file is not an agent's profile`}},
+		"nothing":        {"", []string{`:1: the file is empty: an agent's profile needs a command`}},
 		"a list":         {"[]", []string{`:1: want a mapping, not a list`}},
 		"no command":     {"args: []\n", []string{`:1: command: is missing`}},
 		"not YAML":       {"command: [", []string{`:1: not YAML: did not find expected node content, while parsing a flow node that begins in line 2`}},
 		"an unknown key": {"command: a\ntimeout: 5\n", []string{`:2: unknown key "timeout"; did you mean "timeout_secs"?`}},
 		"every type": {"command: [a]\nargs: a b\ncwd: 1\nenv: [A]\nenv_allowlist: {A: 1}\ntimeout_secs: 1.5\nkill_grace_secs: -1\nstreaming: yes\npermission: 1\npermission_default: Allow\npermission_ask_timeout_secs: 0\nchain: 3\n", []string{
-			`:1: command: want a text, not a list`,
-			`:2: args: want a list like ["--strict"] (no shell splits it), not the text "a b"`,
-			`:3: cwd: want a text, not the number 1: quote it, as "1"`,
-			`:4: env: want a mapping of variables to texts, not a list`,
-			`:5: env_allowlist: want a list of names of variables, not a mapping`,
+			`:1: command: want a string, not a list`,
+			`:2: args: want a list like ["--strict"] (no shell splits it), not the string "a b"`,
+			`:3: cwd: want a string, not the number 1: quote it, as "1"`,
+			`:4: env: want a mapping of variable names to strings, not a list`,
+			`:5: env_allowlist: want a list of variable names, not a mapping`,
 			`:6: timeout_secs: want a whole number in plain digits, not 1.5`,
 			`:7: kill_grace_secs: -1 is not between 0 and 600`,
-			`:8: streaming: want true or false, not the text "yes": write true`,
+			`:8: streaming: want true or false, not the string "yes": write true`,
 			`:9: permission: want true or false, not the number 1`,
 			`:10: permission_default: unknown value "Allow", want deny, allow, deny_logged or ask; did you mean "allow"?`,
 			`:11: permission_ask_timeout_secs: 0 is not between 1 and 86400`,
-			`:12: chain: want a text, not the number 3: quote it, as "3"`,
+			`:12: chain: want a string, not the number 3: quote it, as "3"`,
 		}},
 		"what the profile itself refuses": {"command: a\nargs: [x, \"{{MESSAGE}}\"]\nenv:\n  A: \"${OTHER}\"\n  B: \"${NEVER}\"\n  C: 5\nenv_allowlist: [NEVER, \"a b\"]\n", []string{
 			`:2: args[1]: {{MESSAGE}} is not a placeholder: the message reaches the agent on its standard input only`,
 			`:4: env.A: ${OTHER} is not in env_allowlist`,
 			`:5: env.B: ${NEVER} is not set in the gateway's environment`,
-			`:6: env.C: want a text, not the number 5: quote it, as "5"`,
+			`:6: env.C: want a string, not the number 5: quote it, as "5"`,
 			`:7: env_allowlist[1]: "a b" cannot be the name of a variable`,
 		}},
 		"an unknown chain": {"command: a\nchain: teams\n", []string{
-			`:2: chain: there is no chain "teams": a chain is a file of the directory of chains, and operator is the operator's own; did you mean "team"?`,
+			`:2: chain: there is no chain "teams": each file in the chains directory is a chain, and operator is the operator's; did you mean "team"?`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestAgents_AnAgentIsNamedByItsFile(t *testing.T) {
 	})
 	set, err := Load(withAgents(dir))
 	same(t, "mistakes", []string{
-		"agents/a b.yaml: cannot name an agent: want up to 63 letters, digits, dots, hyphens and underscores, a letter or digit first",
-		`agents/a.yaml: is the agent "a", which is in a.json already`,
+		"agents/a b.yaml: is not a valid name for an agent: use up to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+		`agents/a.yaml: defines the agent "a", which a.json already defines`,
 	}, refused(t, dir, set, err))
 }
 
@@ -125,7 +125,7 @@ func TestF6_AgentsThatVanishedAreAnErrorAndADirectoryThatIsNotThereIsOne(t *test
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"hooks.yaml": emptyChain, "chains/team.yaml": emptyChain})
 	set, err := Load(withAgents(dir))
-	same(t, "at the first load", []string{"agents: the directory of the agents does not exist"}, refused(t, dir, set, err))
+	same(t, "at the first load", []string{"agents: the directory of agents does not exist"}, refused(t, dir, set, err))
 
 	write(t, dir, map[string]string{"agents/a.yaml": "command: a\nchain: team\n"})
 	first := loaded(t, withAgents(dir))
@@ -137,11 +137,11 @@ func TestF6_AgentsThatVanishedAreAnErrorAndADirectoryThatIsNotThereIsOne(t *test
 	remove("agents/a.yaml")
 	set, err = first.Next()
 	same(t, "without an agent", []string{
-		"agents: all 1 agents are gone at once: an empty volume is not a reload; to remove the last agent, restart the gateway",
+		"agents: all 1 agents disappeared at once, as if the volume were empty, so nothing changes; to remove the last agent, restart the gateway",
 	}, refused(t, dir, set, err))
 	remove("agents")
 	set, err = first.Next()
-	same(t, "without the directory", []string{"agents: the directory of the agents does not exist"}, refused(t, dir, set, err))
+	same(t, "without the directory", []string{"agents: the directory of agents does not exist"}, refused(t, dir, set, err))
 }
 
 func TestNext_AChangedProfileIsAnotherSet(t *testing.T) {

@@ -58,10 +58,10 @@ func (r *reading) masked(v value, a Audit) []string {
 	path, ok := splitPointer(s)
 	switch {
 	case !ok || path[0] != "input" && path[0] != "output":
-		r.fail(v, `%s is not a JSON pointer into an input or an output: it begins with /input or /output, like "/input/headers/authorization"`, quote(s))
+		r.fail(v, `%s is not a JSON pointer into the input or the output: it must begin with /input or /output, like "/input/headers/authorization"`, quote(s))
 		return nil
 	case path[0] == "input" && !a.Input || path[0] == "output" && !a.Output:
-		r.fail(v, "the %s is not in records unless include names it: there is nothing to mask", path[0])
+		r.fail(v, "there is nothing to mask: records contain the %s only if include lists it", path[0])
 		return nil
 	}
 	return path

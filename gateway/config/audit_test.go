@@ -30,17 +30,17 @@ hooks: []
 		one.File = filepath.Base(one.File)
 		got = append(got, one.Error())
 	}
-	const pointer = ` is not a JSON pointer into an input or an output: it begins with /input or /output, like "/input/headers/authorization"`
+	const pointer = ` is not a JSON pointer into the input or the output: it must begin with /input or /output, like "/input/headers/authorization"`
 	want := []string{
-		`hooks.yaml:3: audit.required: want true or false, not the text "yes": write true`,
+		`hooks.yaml:3: audit.required: want true or false, not the string "yes": write true`,
 		`hooks.yaml:4: audit.include[1]: unknown value "outputs", want input or output; did you mean "output"?`,
 		`hooks.yaml:5: audit.mask[0]: "input"` + pointer,
-		`hooks.yaml:5: audit.mask[1]: the output is not in records unless include names it: there is nothing to mask`,
+		`hooks.yaml:5: audit.mask[1]: there is nothing to mask: records contain the output only if include lists it`,
 		`hooks.yaml:5: audit.mask[2]: "/input/~2"` + pointer,
 		`hooks.yaml:5: audit.mask[3]: "/workspace"` + pointer,
-		`hooks.yaml:5: audit.mask[4]: want a text, not the number 5: quote it, as "5"`,
-		`hooks.yaml:6: audit: unknown key "keep"; known are required, include and mask`,
-		`a.yaml:3: unknown key "audit"; known are schema, budget_ms, on_uncovered and hooks`, // of the operator's alone
+		`hooks.yaml:5: audit.mask[4]: want a string, not the number 5: quote it, as "5"`,
+		`hooks.yaml:6: audit: unknown key "keep"; known: required, include and mask`,
+		`a.yaml:3: unknown key "audit"; known: schema, budget_ms, on_uncovered and hooks`, // of the operator's alone
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mistakes (-want +got):\n%s", diff)

@@ -71,7 +71,7 @@ func (r *reading) auth(v value) *Auth {
 		r.fail(v, "want one of %s", listed(authKinds(), "and"))
 	case 1:
 	default:
-		r.fail(v, "%s exclude each other: an endpoint gets one credential", listed(chosen, "and"))
+		r.fail(v, "%s are mutually exclusive: an endpoint gets one credential", listed(chosen, "and"))
 	}
 	a := &Auth{}
 	for _, kind := range chosen {
@@ -108,9 +108,9 @@ func (r *reading) authHeader(v value) *Header {
 	switch {
 	case h.Name == "": // which was said
 	case !isToken(f["name"]):
-		r.fail(v, "name is not the name of a header")
+		r.fail(v, "name is not a valid header name")
 	case isOwnHeader(h.Name):
-		r.fail(v, "name is that of a header which is not yours to set: the gateway sends it itself, or never")
+		r.fail(v, "name is a header that cannot be set here: the gateway sets it itself, or never sends it")
 	}
 	return h
 }
@@ -150,9 +150,9 @@ func (r *reading) tokenURL(v value, s string) {
 	switch {
 	case !ok:
 	case u.User != nil:
-		r.fail(v, "has credentials in it, which end up in logs: client_id and client_secret are for them")
+		r.fail(v, "contains credentials, which would end up in logs: use client_id and client_secret")
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		r.warn(v, "client_secret and tokens travel in plain text: anybody on the way can read and use them")
+		r.warn(v, "client_secret and tokens are sent in plain text: anyone on the network path can read and use them")
 	}
 }
 
@@ -217,10 +217,10 @@ func (r *reading) authFits(v value, w *Webhook) {
 		header = w.Auth.Header.Name
 	}
 	if _, twice := w.Headers[header]; twice {
-		r.failAt(v.keyAt, v.way, "is sent as a header that stands in headers already: leave it out there")
+		r.failAt(v.keyAt, v.way, "is sent in a header that headers also sets: remove it there")
 	}
 	if w.URL != nil && w.URL.Scheme == "http" && !isLoopback(w.URL.Hostname()) && w.Auth.AWS == nil {
-		r.warn(v, "the credential travels to %s in plain text: anybody on the way can read and use it", w.URL.Hostname())
+		r.warn(v, "the credential is sent to %s in plain text: anyone on the network path can read and use it", w.URL.Hostname())
 	}
 }
 
@@ -234,7 +234,7 @@ func (r *reading) signing(v value) []string {
 	secret, ok := o[key]
 	switch {
 	case !ok:
-		r.fail(v, "secret is missing: it is what calls are signed with")
+		r.fail(v, "secret is missing: calls are signed with it")
 		return nil
 	case secret.kind == text:
 		if s, ok := r.secretText(secret); ok {

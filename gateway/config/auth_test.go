@@ -70,8 +70,8 @@ func TestOneSecretToSignWithNeedsNoList(t *testing.T) {
 func TestASecretOnAPlainWireIsWarnedOf(t *testing.T) {
 	dir := t.TempDir()
 	const (
-		wire  = "the credential travels to h.example in plain text: anybody on the way can read and use it"
-		token = "client_secret and tokens travel in plain text: anybody on the way can read and use them"
+		wire  = "the credential is sent to h.example in plain text: anyone on the network path can read and use it"
+		token = "client_secret and tokens are sent in plain text: anyone on the network path can read and use them"
 	)
 	for text, want := range map[string][]string{
 		`url: "http://h.example", auth: {bearer: CANARY}`:                                                                       {wire},
@@ -85,7 +85,7 @@ func TestASecretOnAPlainWireIsWarnedOf(t *testing.T) {
 		set := loaded(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml")})
 		var got []string
 		for _, w := range set.Warnings {
-			if !strings.HasPrefix(w.Message, "calls and answers travel") {
+			if !strings.HasPrefix(w.Message, "calls and answers are sent") {
 				got = append(got, w.Message)
 			}
 			if w.Line != 3 {

@@ -24,7 +24,7 @@ func (r *reading) bindAnswers(v value, shared bool) AnswerBinding {
 	switch {
 	case v.kind == text && v.text == signed:
 		if !shared {
-			r.fail(v, "answers are signed with a shared secret (whsec_…) of signing, and this entry has none")
+			r.fail(v, "signed answers need a shared secret (whsec_…) in signing, and this entry has none")
 		}
 		return BySignature
 	case v.kind == boolean:

@@ -74,11 +74,11 @@ func (r *reading) opening(b *Breaker, v value, o object) {
 		b.FailureRatio, _ = r.ratio(ratio)
 	}
 	if byRatio && byRow {
-		r.failAt(ratio.keyAt, v.way, "failure_ratio and consecutive_failures exclude each other: a breaker opens in one way")
+		r.failAt(ratio.keyAt, v.way, "failure_ratio and consecutive_failures are mutually exclusive: set one of them")
 	}
 	for _, key := range []string{"min_calls", "window_ms"} {
 		if m, ok := o[key]; ok && !byRatio {
-			r.failAt(m.keyAt, v.way, "%s belongs to failure_ratio, and there is none", key)
+			r.failAt(m.keyAt, v.way, "%s requires failure_ratio, which is not set", key)
 		}
 	}
 	if v, ok := o["min_calls"]; ok {

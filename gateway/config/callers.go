@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	noCallers           = "no callers: an empty file lets nobody in; write callers: [] where that is meant"
+	noCallers           = "the file is empty: to let nobody in, write callers: []"
 	maxPerSecond        = 1_000_000
 	maxBurst            = 1_000_000
 	maxInFlightOfCaller = 1_000_000
@@ -35,7 +35,7 @@ func (l *loader) callers() error {
 	data, err := l.snap.file(path)
 	if err != nil {
 		if l.previous != nil {
-			err = fmt.Errorf("%w; removing the file of callers is not a reload", err)
+			err = fmt.Errorf("%w; the callers in force stay: to run without a callers file, restart the gateway", err)
 		}
 		l.fail(name, err)
 		return nil
@@ -80,7 +80,7 @@ func (c *callersReading) read(root value) {
 	}
 	v, ok := o["callers"]
 	if !ok {
-		c.fail(root, "callers is missing: write callers: [] where nobody is to be let in")
+		c.fail(root, "callers is missing: to let nobody in, write callers: []")
 		return
 	}
 	items, _ := c.list(v, "a list of callers")
@@ -98,7 +98,7 @@ func (c *callersReading) roots(v value) (*x509.CertPool, []byte) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		c.fail(v, "has no certificate in PEM form in it")
+		c.fail(v, "contains no certificate in PEM format")
 		return nil, nil
 	}
 	return pool, pem
@@ -112,11 +112,11 @@ func (c *callersReading) issuer(v value) {
 	}
 	i := access.Issued{Name: c.named(&v, o)}
 	if slices.Contains(c.issuers, i.Name) {
-		c.fail(v, "another issuer has that name already")
+		c.fail(v, "another issuer already has this name")
 	}
 	c.issuers = append(c.issuers, i.Name)
 	if at, ok := o["url"]; !ok {
-		c.fail(v, "url is missing: it is the issuer as its tokens name it")
+		c.fail(v, "url is missing: it is the issuer (iss) that its tokens name")
 	} else if u := c.issuerURL(at); u != nil {
 		i.URL = at.text
 	}
@@ -124,7 +124,7 @@ func (c *callersReading) issuer(v value) {
 		i.Discovery = c.issuerURL(at)
 	}
 	if at, ok := o["audiences"]; !ok {
-		c.fail(v, "audiences is missing: a token that was made for somebody else must not be good here")
+		c.fail(v, "audiences is missing: without it, tokens issued for other services would be accepted")
 	} else {
 		i.Audiences = c.some(at, "a list of audiences")
 	}
@@ -133,13 +133,13 @@ func (c *callersReading) issuer(v value) {
 	}
 	if at, ok := o["token_file"]; ok {
 		if file, ok := c.literal(at); ok && file == "" {
-			c.fail(at, "is empty: it names a file")
+			c.fail(at, "is empty: want the name of a file")
 		} else if ok {
 			i.TokenFile = c.absolute(file)
 		}
 	}
 	if slices.ContainsFunc(c.rules.Issuers, func(other access.Issued) bool { return i.URL != "" && other.URL == i.URL }) {
-		c.fail(v, "another issuer has that url already")
+		c.fail(v, "another issuer already has this url")
 	}
 	c.rules.Issuers = append(c.rules.Issuers, i)
 }
@@ -155,10 +155,10 @@ func (c *callersReading) issuerURL(v value) *url.URL {
 	case !ok:
 		return nil
 	case u.User != nil || strings.ContainsAny(s, "#?"):
-		c.fail(v, "has more than a host and a path in it")
+		c.fail(v, "must have nothing but a host and a path: no user, query or fragment")
 		return nil
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		c.fail(v, "is http: anybody on the way could make keys of his own; use https")
+		c.fail(v, "is http: anyone on the network path could replace the issuer's keys; use https")
 		return nil
 	}
 	return u
@@ -210,7 +210,7 @@ func (c *callersReading) caller(v value, names map[string]int) {
 	}
 	rule := access.Rule{Name: c.named(&v, o)}
 	if line, twice := names[rule.Name]; twice && rule.Name != "" {
-		c.fail(v, "another caller has that name already, in line %d", line)
+		c.fail(v, "another caller already has this name, in line %d", line)
 	}
 	names[rule.Name] = v.at.line
 	rule.Chains = c.reached(v, o)
@@ -241,7 +241,7 @@ func (c *callersReading) caller(v value, names map[string]int) {
 		}
 	}
 	if o["tokens"].node == nil && o["jwt"].node == nil && o["spiffe_ids"].node == nil && o["dns_names"].node == nil {
-		c.fail(v, "nobody can be this caller: say by tokens, jwt, spiffe_ids or dns_names how it is known")
+		c.fail(v, "nothing identifies this caller: set tokens, jwt, spiffe_ids or dns_names")
 	}
 	c.rules.Callers = append(c.rules.Callers, rule)
 }
@@ -250,7 +250,7 @@ func (c *callersReading) caller(v value, names map[string]int) {
 func (c *callersReading) reached(entry value, o object) []string {
 	v, ok := o["chains"]
 	if !ok {
-		c.fail(entry, `chains is missing: name what the caller reaches, like [%s] or ["team-*"]`, OperatorChain)
+		c.fail(entry, `chains is missing: list the chains that the caller may use, like [%s] or ["team-*"]`, OperatorChain)
 		return nil
 	}
 	all := c.some(v, "a list of chains")
@@ -266,7 +266,7 @@ func (c *callersReading) reached(entry value, o object) []string {
 func (c *callersReading) scopes(entry value, o object) access.Scope {
 	v, ok := o["scopes"]
 	if !ok {
-		c.fail(entry, "scopes is missing: say what the caller may do, of %s", listed(access.ScopeNames(), "and"))
+		c.fail(entry, "scopes is missing: list what the caller may do, out of %s", listed(access.ScopeNames(), "and"))
 		return 0
 	}
 	items, ok := c.list(v, "a list of scopes")
@@ -307,7 +307,7 @@ func (c *callersReading) tokens(caller string, v value) []access.Token {
 			continue
 		}
 		if other, twice := c.hashes[t.SHA256]; twice {
-			c.fail(at, "caller %s has that token already", quote(other))
+			c.fail(at, "caller %s already has this token", quote(other))
 		}
 		c.hashes[t.SHA256] = caller
 		if at, ok := o["expires"]; ok {
@@ -326,7 +326,7 @@ func (c *callersReading) hash(v value) (sum [sha256.Size]byte, ok bool) {
 	raw, err := hex.DecodeString(s)
 	if err != nil || len(raw) != sha256.Size {
 		// It is not quoted: it may be the token itself.
-		c.fail(v, "is not a SHA-256 in hexadecimal, which has 64 digits: gateway token --hash prints that of a token")
+		c.fail(v, "is not a SHA-256 hash in hexadecimal (64 digits): gateway token --hash prints the hash of a token")
 		return sum, false
 	}
 	return [sha256.Size]byte(raw), true
@@ -361,12 +361,12 @@ func (c *callersReading) claimed(v value) []access.Claimed {
 		}
 		var one access.Claimed
 		if at, ok := o["issuer"]; !ok {
-			c.fail(item, "issuer is missing: it is the name of one of the issuers")
+			c.fail(item, "issuer is missing: want the name of one of the issuers")
 		} else if one.Issuer, ok = c.literal(at); ok && !slices.Contains(c.issuers, one.Issuer) {
 			c.fail(at, "there is no issuer %s%s", quote(one.Issuer), didYouMean(one.Issuer, c.issuers))
 		}
 		if at, ok := o["claims"]; !ok {
-			c.fail(item, "claims is missing: without any, every token of the issuer would be this caller's")
+			c.fail(item, "claims is missing: without claims, every token of the issuer would identify this caller")
 		} else {
 			one.Claims = c.claims(at)
 		}
@@ -378,12 +378,12 @@ func (c *callersReading) claimed(v value) []access.Claimed {
 // claims reads what a token has to say.
 func (c *callersReading) claims(v value) []access.Claim {
 	if v.kind != mapping {
-		c.want(v, "a mapping of claims to texts")
+		c.want(v, "a mapping of claim names to strings")
 		return nil
 	}
 	members := c.unique(v)
 	if len(members) == 0 {
-		c.fail(v, "is empty: every token of the issuer would be this caller's")
+		c.fail(v, "is empty: without claims, every token of the issuer would identify this caller")
 	}
 	var all []access.Claim
 	for _, m := range members {
@@ -406,7 +406,7 @@ func (c *callersReading) claims(v value) []access.Claim {
 // certified reads names of certificates.
 func (c *callersReading) certified(v value, wanted string) []string {
 	if !c.trusts {
-		c.fail(v, "says who a certificate is of, and no certificate is trusted: client_ca_file is missing")
+		c.fail(v, "identifies a caller by a client certificate, but no certificate is trusted: client_ca_file is missing")
 	}
 	return c.some(v, wanted)
 }

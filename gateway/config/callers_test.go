@@ -114,8 +114,8 @@ func TestF1_MistakesInAFileOfCallersAreNamedWithTheirPlace(t *testing.T) {
 		text string
 		want []string
 	}{
-		"empty":        {"", []string{"1: no callers: an empty file lets nobody in; write callers: [] where that is meant"}},
-		"no callers":   {"schema: 1\n", []string{"1: callers is missing: write callers: [] where nobody is to be let in"}},
+		"empty":        {"", []string{"1: the file is empty: to let nobody in, write callers: []"}},
+		"no callers":   {"schema: 1\n", []string{"1: callers is missing: to let nobody in, write callers: []"}},
 		"unknown keys": {"schema: 1\ncalers: []\ncallers: []\n", []string{`2: unknown key "calers"; did you mean "callers"?`}},
 		"issuers": {`schema: 1
 issuers:
@@ -126,17 +126,17 @@ issuers:
   - {name: e, url: https://c, discovery_url: c, audiences: [x], ca_file: callers.yaml}
 callers: []
 `, []string{
-			`3: issuers[0] "a": url: is http: anybody on the way could make keys of his own; use https`,
-			`4: issuers[1] "a": another issuer has that name already`,
-			`4: issuers[1] "a": url: has more than a host and a path in it`,
+			`3: issuers[0] "a": url: is http: anyone on the network path could replace the issuer's keys; use https`,
+			`4: issuers[1] "a": another issuer already has this name`,
+			`4: issuers[1] "a": url: must have nothing but a host and a path: no user, query or fragment`,
 			`4: issuers[1] "a": audiences: is empty`,
-			`5: issuers[2] "c": audiences is missing: a token that was made for somebody else must not be good here`,
-			`5: issuers[2] "c": token_file: is empty: it names a file`,
+			`5: issuers[2] "c": audiences is missing: without it, tokens issued for other services would be accepted`,
+			`5: issuers[2] "c": token_file: is empty: want the name of a file`,
 			`6: issuers[3]: name is missing`,
-			`6: issuers[3].audiences[0]: want a text, not the number 5: quote it, as "5"`,
-			`7: issuers[4] "e": another issuer has that url already`,
-			`7: issuers[4] "e": discovery_url: want a URL of scheme https or http`,
-			`7: issuers[4] "e": ca_file: has no certificate in PEM form in it`,
+			`6: issuers[3].audiences[0]: want a string, not the number 5: quote it, as "5"`,
+			`7: issuers[4] "e": another issuer already has this url`,
+			`7: issuers[4] "e": discovery_url: want a URL with scheme https or http`,
+			`7: issuers[4] "e": ca_file: contains no certificate in PEM format`,
 		}},
 		"an authority that is not there": {`schema: 1
 client_ca_file: nowhere.pem
@@ -159,29 +159,29 @@ callers:
 			`3: callers[0] "a": chains: is empty`,
 			`3: callers[0] "a": scopes[1]: unknown value "admin", want decide, turns, approve or read`,
 			`3: callers[0] "a": tokens: is empty`,
-			`4: callers[1] "a": another caller has that name already, in line 3`,
+			`4: callers[1] "a": another caller already has this name, in line 3`,
 			`4: callers[1] "a": scopes: is empty`,
 			`4: callers[1] "a": tokens[0]: sha256 is missing: gateway token makes a token with its hash`,
-			`4: callers[1] "a": tokens[1].sha256: is not a SHA-256 in hexadecimal, which has 64 digits: gateway token --hash prints that of a token`,
+			`4: callers[1] "a": tokens[1].sha256: is not a SHA-256 hash in hexadecimal (64 digits): gateway token --hash prints the hash of a token`,
 			`5: callers[2]: name is missing`,
-			`5: callers[2]: nobody can be this caller: say by tokens, jwt, spiffe_ids or dns_names how it is known`,
-			`5: callers[2].scopes: want a list of scopes, not the text "decide"`,
-			`6: callers[3] "b": chains is missing: name what the caller reaches, like [operator] or ["team-*"]`,
-			`6: callers[3] "b": scopes is missing: say what the caller may do, of decide, turns, approve and read`,
+			`5: callers[2]: nothing identifies this caller: set tokens, jwt, spiffe_ids or dns_names`,
+			`5: callers[2].scopes: want a list of scopes, not the string "decide"`,
+			`6: callers[3] "b": chains is missing: list the chains that the caller may use, like [operator] or ["team-*"]`,
+			`6: callers[3] "b": scopes is missing: list what the caller may do, out of decide, turns, approve and read`,
 			`6: callers[3] "b": tokens[0].expires: "tomorrow" is not a time: write it as "2027-01-31T00:00:00Z"`,
 			`6: callers[3] "b": spiffe_ids: "example.org/x" is not a SPIFFE ID: it begins with spiffe:// and the name of the trust domain`,
-			`6: callers[3] "b": spiffe_ids: says who a certificate is of, and no certificate is trusted: client_ca_file is missing`,
+			`6: callers[3] "b": spiffe_ids: identifies a caller by a client certificate, but no certificate is trusted: client_ca_file is missing`,
 			`6: callers[3] "b": dns_names: is empty`,
-			`6: callers[3] "b": dns_names: says who a certificate is of, and no certificate is trusted: client_ca_file is missing`,
-			`7: callers[4] "c": tokens[0].sha256: caller "b" has that token already`,
+			`6: callers[3] "b": dns_names: identifies a caller by a client certificate, but no certificate is trusted: client_ca_file is missing`,
+			`7: callers[4] "c": tokens[0].sha256: caller "b" already has this token`,
 			`7: callers[4] "c": rate: per_second is missing`,
 			`7: callers[4] "c": max_in_flight: 0 is not between 1 and 1000000`,
 			`8: callers[5] "d": jwt[0].issuer: there is no issuer "x"`,
-			`8: callers[5] "d": jwt[0]: claims is missing: without any, every token of the issuer would be this caller's`,
-			`8: callers[5] "d": jwt[1]: issuer is missing: it is the name of one of the issuers`,
-			`8: callers[5] "d": jwt[1].claims: is empty: every token of the issuer would be this caller's`,
+			`8: callers[5] "d": jwt[0]: claims is missing: without claims, every token of the issuer would identify this caller`,
+			`8: callers[5] "d": jwt[1]: issuer is missing: want the name of one of the issuers`,
+			`8: callers[5] "d": jwt[1].claims: is empty: without claims, every token of the issuer would identify this caller`,
 			`8: callers[5] "d": jwt[2].issuer: there is no issuer "x"`,
-			`8: callers[5] "d": jwt[2].claims.a: want a text, not the number 5: quote it, as "5"`,
+			`8: callers[5] "d": jwt[2].claims.a: want a string, not the number 5: quote it, as "5"`,
 			`8: callers[5] "d": rate.per_second: 0 is not between 1 and 1000000`,
 			`9: callers[6] "e": jwt: want a list of issuers with claims, not a mapping`,
 			`10: callers[7]: want a mapping, not the number 5`,
@@ -218,7 +218,7 @@ func TestF6_AFileOfCallersThatVanishedIsAnError(t *testing.T) {
 	}
 	remove(t, o.CallersFile)
 	_, err := set.Next()
-	if err == nil || !strings.Contains(err.Error(), "does not exist; removing the file of callers is not a reload") {
+	if err == nil || !strings.Contains(err.Error(), "does not exist; the callers in force stay: to run without a callers file, restart the gateway") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := Load(o); err == nil || strings.Contains(err.Error(), "reload") {

@@ -35,7 +35,7 @@ func (r *reading) canary(h *Hook, v value) {
 	if request, ok := o["request"]; ok {
 		h.Canary.Request = r.canaryRequest(h, request)
 	} else {
-		r.fail(v, "request is missing: it is the call that has to be denied")
+		r.fail(v, "request is missing: it is the call that the hook must deny")
 	}
 	if expect, ok := o["expect"]; ok {
 		r.word(expect, chain.Deny.String())
@@ -68,13 +68,13 @@ func (r *reading) canaryRequest(h *Hook, v value) *chain.Request {
 	request, err := chain.ParseRequest(append(text, bytes.TrimPrefix(raw, []byte("{"))...))
 	switch {
 	case err != nil:
-		r.fail(v, "is not a request: %s", strings.Map(shownRune, err.Error()))
+		r.fail(v, "is not a valid request: %s", strings.Map(shownRune, err.Error()))
 	case request.Event() != h.Event:
-		r.fail(v, "is of %s, and the hook is asked at %s", request.Event(), h.Event)
+		r.fail(v, "has the event %s, but the hook is asked at %s", request.Event(), h.Event)
 	case !h.covers(request.ToolName()):
-		r.fail(v, "is about tool %s, about which the hook is not asked: see its tools", quote(request.ToolName()))
+		r.fail(v, "is a call of the tool %s, and the hook's tools do not match it", quote(request.ToolName()))
 	case h.When != nil && !h.When(request):
-		r.fail(v, "is no call about which the hook is asked: see its when")
+		r.fail(v, "is a call about which the hook is not asked: it does not meet the conditions of when")
 	default:
 		return request
 	}

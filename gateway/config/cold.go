@@ -15,7 +15,7 @@ func (r *reading) firstTimeout(h *Hook, v value) {
 	}
 	h.FirstTimeout = time.Duration(ms) * time.Millisecond
 	if h.FirstTimeout <= h.Timeout {
-		r.fail(v, "%d is not longer than timeout_ms, which is %d: leave it out, or raise it", ms, h.Timeout.Milliseconds())
+		r.fail(v, "%d is not longer than timeout_ms (%d): raise it, or leave it out", ms, h.Timeout.Milliseconds())
 	}
 }
 
@@ -35,6 +35,6 @@ func (r *reading) warmth(w *Webhook, o object) {
 		w.ColdAfter = time.Duration(ms) * time.Millisecond
 	}
 	if _, first := o["first_call_timeout_ms"]; !first && !w.Warmup {
-		r.fail(v, "belongs to first_call_timeout_ms or warmup, and there is neither")
+		r.fail(v, "requires first_call_timeout_ms or warmup, and neither is set")
 	}
 }

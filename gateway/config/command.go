@@ -51,7 +51,7 @@ func (r *reading) argv(v value) []string {
 		return nil
 	}
 	if len(items) == 0 {
-		r.fail(v, "is empty: it names the program to run")
+		r.fail(v, "is empty: want the program to run")
 		return nil
 	}
 	var argv []string
@@ -61,7 +61,7 @@ func (r *reading) argv(v value) []string {
 			continue
 		}
 		if i == 0 && s == "" {
-			r.fail(item, "is empty: it names the program to run")
+			r.fail(item, "is empty: want the program to run")
 		}
 		if !isScript(argv) {
 			r.literal(item)
@@ -86,7 +86,7 @@ func isScript(argv []string) bool {
 // only.
 func (r *reading) noNUL(v value, s string) bool {
 	if strings.ContainsRune(s, 0) {
-		r.fail(v, "has a NUL character in it")
+		r.fail(v, "contains a NUL character")
 		return false
 	}
 	return true
@@ -95,7 +95,7 @@ func (r *reading) noNUL(v value, s string) bool {
 func (r *reading) directory(v value, s string) string {
 	switch {
 	case s == "":
-		r.fail(v, "is empty: leave the key out for the directory of this file")
+		r.fail(v, "is empty: for the directory of this file, leave the key out")
 	case filepath.IsAbs(s):
 		return filepath.Clean(s)
 	}
@@ -106,13 +106,13 @@ func (r *reading) directory(v value, s string) string {
 // for.
 func (r *reading) env(v value) (all map[string]string, secrets []string) {
 	if v.kind != mapping {
-		r.want(v, "a mapping of variables to texts")
+		r.want(v, "a mapping of variable names to strings")
 		return nil, nil
 	}
 	all = map[string]string{}
 	for _, m := range r.unique(v) {
 		if !isVariable(m.key) {
-			r.failAt(m.keyAt, v.way, "%s is not the name of a variable: want letters, digits and _", quote(m.key))
+			r.failAt(m.keyAt, v.way, "%s is not a valid variable name: use letters, digits and _", quote(m.key))
 			continue
 		}
 		if s, found, ok := r.filledFrom(m); ok && r.noNUL(m, s) {
@@ -131,7 +131,7 @@ func (r *reading) worker(v value) int {
 	}
 	p, ok := o["processes"]
 	if !ok {
-		r.fail(v, "processes is missing: it is how many are kept alive")
+		r.fail(v, "processes is missing: set how many to keep alive")
 		return 0
 	}
 	n, _ := r.whole(p, maxProcesses)

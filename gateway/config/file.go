@@ -12,7 +12,7 @@ const (
 	schema          = 1
 	defaultBudget   = 20 * time.Second
 	maxBudgetMs     = 60 * 60 * 1000
-	noConfiguration = "no hooks: an empty file is not a configuration; write hooks: [] for a chain without any"
+	noConfiguration = "the file is empty: for a chain without hooks, write schema: 1 and hooks: []"
 )
 
 // File is one file: the operator's, or a chain's.
@@ -98,7 +98,7 @@ func (r *reading) schema(root value, o object) {
 	case v.kind != number:
 		r.want(v, "the number "+strconv.Itoa(schema))
 	case v.text != strconv.Itoa(schema):
-		r.fail(v, "%.40s is not known: this gateway reads schema %d", v.text, schema)
+		r.fail(v, "%.40s is not supported: this gateway reads schema %d", v.text, schema)
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *reading) hooks(root value, o object) []*Hook {
 		return nil
 	}
 	if !ok {
-		r.fail(root, "hooks is missing: write hooks: [] for a chain without any")
+		r.fail(root, "hooks is missing: for a chain without hooks, write hooks: []")
 		return nil
 	}
 	items, ok := r.list(v, "a list of hooks")

@@ -50,12 +50,12 @@ func (u unreadable) Error() string { return string(u) }
 // is said of it quotes nothing but the names of variables and files.
 func (r *reading) secretText(v value) (string, bool) {
 	if v.kind != text {
-		r.wantSecret(v, "a text in quotes")
+		r.wantSecret(v, "a string in quotes")
 		return "", false
 	}
 	full, _, err := r.expand(v.text)
 	if _, quotes := errors.AsType[unreadable](err); quotes {
-		err = errors.New("has a dollar and a brace that are not ${NAME} or ${file:PATH}; a dollar before a brace is written $$")
+		err = errors.New("contains a ${ that does not begin ${NAME} or ${file:PATH}; write a literal ${ as $${")
 	}
 	switch {
 	case err != nil:
@@ -63,7 +63,7 @@ func (r *reading) secretText(v value) (string, bool) {
 	case full == "":
 		r.fail(v, "is empty")
 	case strings.ContainsFunc(full, isControl):
-		r.fail(v, "the value has a line break or another control character in it")
+		r.fail(v, "the value contains a line break or another control character")
 	default:
 		return full, true
 	}
@@ -94,7 +94,7 @@ func (r *reading) expand(s string) (filled string, found []string, err error) {
 		case strings.HasPrefix(after, "{"):
 			name, rest, closed := strings.Cut(after[1:], "}")
 			if !closed {
-				return "", nil, unreadable(fmt.Sprintf("%s has no closing brace; a dollar before a brace is written $$", quote("$"+after)))
+				return "", nil, unreadable(fmt.Sprintf("%s has no closing brace; write a literal ${ as $${", quote("$"+after)))
 			}
 			value, err := r.resolve(name)
 			if err != nil {
@@ -131,7 +131,7 @@ func (r *reading) resolve(reference string) (string, error) {
 // secret is what a file holds, without the end of its last line.
 func (r *reading) secret(file string) (string, error) {
 	if file == "" {
-		return "", errors.New("${file:} names no file")
+		return "", errors.New("${file:} has no file name")
 	}
 	data, err := r.fill.read(r.absolute(file))
 	if err != nil {

@@ -37,7 +37,7 @@ func (l *loader) folder(f folder) (others []string, err error) {
 	}
 	names, err := l.snap.names(dir)
 	if err != nil {
-		l.fail(f.path, fmt.Errorf("the directory of the %ss %w", f.one, err))
+		l.fail(f.path, fmt.Errorf("the directory of %ss %w", f.one, err))
 		return nil, nil
 	}
 	taken := map[string]string{}
@@ -52,11 +52,11 @@ func (l *loader) folder(f folder) (others []string, err error) {
 		}
 	}
 	if f.before > 0 && len(taken) == 0 {
-		l.fail(f.path, fmt.Errorf("all %d %ss are gone at once: an empty volume is not a reload; "+
+		l.fail(f.path, fmt.Errorf("all %d %ss disappeared at once, as if the volume were empty, so nothing changes; "+
 			"to remove the last %s, restart the gateway", f.before, f.one, f.one))
 	}
 	if len(taken) == 0 {
-		l.warn(f.path, fmt.Sprintf("has no %s in it: %s is NAME.yaml, NAME.yml or NAME.json", f.one, withArticle(f.one)))
+		l.warn(f.path, fmt.Sprintf("contains no %s: %s is a file NAME.yaml, NAME.yml or NAME.json", f.one, withArticle(f.one)))
 	}
 	return slices.DeleteFunc(others, func(name string) bool {
 		_, used := l.snap.read[filepath.Join(dir, name)] // as a secret, say
@@ -73,7 +73,7 @@ func (l *loader) inFolder(f folder, dir, file string, taken map[string]string) {
 		return
 	}
 	if other, twice := taken[name]; twice {
-		l.fail(shown, fmt.Errorf("is the %s %q, which is in %s already", f.one, name, other))
+		l.fail(shown, fmt.Errorf("defines the %s %q, which %s already defines", f.one, name, other))
 		return
 	}
 	taken[name] = file
@@ -94,7 +94,7 @@ func (f folder) check(name string) error {
 	}
 	isOther := func(c rune) bool { return c != '.' && !isPlain(string(c)) }
 	if name == "" || len(name) > 63 || strings.ContainsRune("._-", rune(name[0])) || strings.ContainsFunc(name, isOther) {
-		return fmt.Errorf("cannot name %s: want up to 63 letters, digits, dots, hyphens and underscores, a letter or digit first", withArticle(f.one))
+		return fmt.Errorf("is not a valid name for %s: use up to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or digit", withArticle(f.one))
 	}
 	return nil
 }

@@ -205,7 +205,7 @@ func entryWay(v value) way {
 func (r *reading) name(h *Hook, v value, o object) {
 	n, ok := o["name"]
 	if !ok {
-		r.fail(v, "name is missing: every denial says which hook it is from")
+		r.fail(v, "name is missing: denials name the hook")
 		return
 	}
 	s, ok := r.literal(n)
@@ -213,7 +213,7 @@ func (r *reading) name(h *Hook, v value, o object) {
 		return
 	}
 	if strings.ContainsAny(s, `'"`) {
-		r.fail(n, "%s has a quote in it, and stands between quotes in denials", quote(s))
+		r.fail(n, "%s contains a quote, but denials print the name between quotes", quote(s))
 		return
 	}
 	h.Name = s
@@ -230,11 +230,11 @@ func (r *reading) binding(h *Hook, v value, o object) {
 	}
 	switch len(chosen) {
 	case 0:
-		r.fail(v, "one of %s is missing: it says how the hook is reached", listed(bindingKeys(), "and"))
+		r.fail(v, "one of %s is missing: it says what to ask", listed(bindingKeys(), "and"))
 	case 1:
 		r.misplaced(v, o, chosen[0])
 	default:
-		r.fail(v, "%s exclude each other: a hook is reached in one way", listed(chosen, "and"))
+		r.fail(v, "%s are mutually exclusive: set one of them", listed(chosen, "and"))
 	}
 	if _, ok := o["command"]; ok {
 		h.Command = r.command(o)
@@ -252,7 +252,7 @@ func (r *reading) misplaced(v value, o object, chosen string) {
 	for _, key := range ownedKeys() {
 		m, ok := o[key]
 		if ok && !slices.Contains(owners(key), chosen) {
-			r.failAt(m.keyAt, v.way, "%s belongs to a %s hook, and this is a %s hook",
+			r.failAt(m.keyAt, v.way, "%s is for a %s hook, and this is a %s hook",
 				key, listed(owners(key), "or"), chosen)
 		}
 	}
@@ -309,7 +309,7 @@ func (r *reading) tools(v value) []string {
 		return nil
 	}
 	if len(items) == 0 {
-		r.fail(v, "an empty list is no tool at all: leave the key out for every tool")
+		r.fail(v, "an empty list matches no tool: for every tool, leave the key out")
 	}
 	var names []string
 	for _, item := range items {
@@ -318,7 +318,7 @@ func (r *reading) tools(v value) []string {
 			continue
 		}
 		if strings.ContainsAny(s, `|^$\()[]+`) || strings.Contains(s, ".*") {
-			r.warn(item, "%s is a name, not an expression: only * stands for something else", quote(s))
+			r.warn(item, "%s is taken literally, not as a regular expression: only * is a wildcard", quote(s))
 		}
 		names = append(names, s)
 	}
@@ -356,9 +356,9 @@ func (r *reading) options(v value) map[string]json.RawMessage {
 // approval refuses what would let a call go without the person.
 func (r *reading) approval(o object) {
 	for key, why := range map[string]string{
-		"guard":      "a person may change the input, and is asked when everybody before has agreed: leave guard out",
-		"mode":       "a person who is not obeyed need not be asked: leave mode out",
-		"on_failure": "a call that nobody answered is denied: leave on_failure out",
+		"guard":      "a person may change the input, and is asked after the hooks before this one: leave guard out",
+		"mode":       "a person cannot be asked in shadow mode: leave mode out",
+		"on_failure": "a call that no person answers is always denied: leave on_failure out",
 		"with":       "approval has no options: leave with out",
 	} {
 		if v, ok := o[key]; ok {
@@ -374,7 +374,7 @@ func (r *reading) knownGuard(v value, name string) {
 	}
 	hint := didYouMean(name, known)
 	if hint == "" {
-		hint = "; known are " + listed(known, "and")
+		hint = "; known: " + listed(known, "and")
 	}
 	r.fail(v, "unknown guard %s%s", quote(name), hint)
 }

@@ -42,7 +42,7 @@ func jsonFlaw(data []byte, err error) flaw {
 		offset, message = int(e.ByteOffset), e.Err.Error()
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		offset, message = len(bytes.TrimRight(data, " \t\r\n")), "the text is cut short"
+		offset, message = len(bytes.TrimRight(data, " \t\r\n")), "the text is truncated"
 	}
 	return flaw{placeOf(data, offset), "not JSON: " + strings.TrimPrefix(message, "jsontext: ")}
 }
@@ -147,7 +147,7 @@ func (j *jsonReader) end() error {
 	at := j.next()
 	switch _, err := j.dec.ReadToken(); {
 	case err == nil:
-		return &flaw{at, "a second value begins here: a file holds one"}
+		return &flaw{at, "a second value begins here: a file must contain exactly one"}
 	case errors.Is(err, io.EOF):
 		return nil
 	default:

@@ -137,7 +137,7 @@ func load(o Options, previous *Set, at *whereabouts) (*Set, error) {
 			return set, err
 		}
 	}
-	return nil, Errors{{Position{File: changed}, fmt.Sprintf("changed each of the %d times it was read", attempts)}}
+	return nil, Errors{{Position{File: changed}, fmt.Sprintf("changed during each of %d attempts to read it", attempts)}}
 }
 
 // loader reads the files of one snapshot.
@@ -196,7 +196,7 @@ func (l *loader) operator() error {
 		data, err = l.snap.file(path)
 		if err != nil {
 			if l.previous != nil {
-				err = fmt.Errorf("%w; removing the operator's file is not a reload", err)
+				err = fmt.Errorf("%w; the hooks in force stay: to run the built-in chain, restart the gateway without HOOKGATE_CONFIG", err)
 			}
 			l.fail(name, err)
 			return nil
@@ -249,7 +249,7 @@ func (l *loader) chains() error {
 		path: l.options.ChainsDir, one: "chain",
 		takes: func(name string) error {
 			if name == OperatorChain {
-				return fmt.Errorf("%q is the name of the operator's own chain", name)
+				return fmt.Errorf("%q is reserved for the operator's chain", name)
 			}
 			return nil
 		},
@@ -260,7 +260,7 @@ func (l *loader) chains() error {
 	}
 	others, err := l.folder(f)
 	for _, name := range others {
-		l.warn(filepath.Join(l.options.ChainsDir, name), "is not read: a chain is NAME.yaml, NAME.yml or NAME.json")
+		l.warn(filepath.Join(l.options.ChainsDir, name), "is ignored: a chain is a file NAME.yaml, NAME.yml or NAME.json")
 	}
 	return err
 }

@@ -304,9 +304,9 @@ func TestLoad_AChainIsNamedByItsFile(t *testing.T) {
 		warnings = append(warnings, w.String()[len(dir)+1:])
 	}
 	same(t, "warnings", []string{
-		"README.md: is not read: a chain is NAME.yaml, NAME.yml or NAME.json",
-		"a.yaml~: is not read: a chain is NAME.yaml, NAME.yml or NAME.json",
-		"sub: is not read: a chain is NAME.yaml, NAME.yml or NAME.json",
+		"README.md: is ignored: a chain is a file NAME.yaml, NAME.yml or NAME.json",
+		"a.yaml~: is ignored: a chain is a file NAME.yaml, NAME.yml or NAME.json",
+		"sub: is ignored: a chain is a file NAME.yaml, NAME.yml or NAME.json",
 	}, warnings)
 }
 
@@ -378,11 +378,11 @@ func TestF6_WhatVanishedSinceTheLastLoadIsAnError(t *testing.T) {
 	}{
 		"the operator's file is removed": {
 			func(t *testing.T, dir string) { t.Helper(); remove(t, filepath.Join(dir, "hooks.yaml")) },
-			[]string{"hooks.yaml: does not exist; removing the operator's file is not a reload"},
+			[]string{"hooks.yaml: does not exist; the hooks in force stay: to run the built-in chain, restart the gateway without HOOKGATE_CONFIG"},
 		},
 		"the operator's file is emptied": {
 			func(t *testing.T, dir string) { t.Helper(); write(t, dir, map[string]string{"hooks.yaml": ""}) },
-			[]string{"hooks.yaml:1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any"},
+			[]string{"hooks.yaml:1: the file is empty: for a chain without hooks, write schema: 1 and hooks: []"},
 		},
 		"one chain of two is removed": {
 			func(t *testing.T, dir string) { t.Helper(); remove(t, filepath.Join(dir, "chains/a.yaml")) },
@@ -394,18 +394,18 @@ func TestF6_WhatVanishedSinceTheLastLoadIsAnError(t *testing.T) {
 				remove(t, filepath.Join(dir, "chains/a.yaml"))
 				remove(t, filepath.Join(dir, "chains/b.yaml"))
 			},
-			[]string{"chains: all 2 chains are gone at once: an empty volume is not a reload; to remove the last chain, restart the gateway"},
+			[]string{"chains: all 2 chains disappeared at once, as if the volume were empty, so nothing changes; to remove the last chain, restart the gateway"},
 		},
-		"the directory of the chains is removed": {
+		"the directory of chains is removed": {
 			func(t *testing.T, dir string) { t.Helper(); remove(t, filepath.Join(dir, "chains")) },
-			[]string{"chains: the directory of the chains does not exist"},
+			[]string{"chains: the directory of chains does not exist"},
 		},
 		"a chain is emptied": {
 			func(t *testing.T, dir string) {
 				t.Helper()
 				write(t, dir, map[string]string{"chains/a.yaml": "# soon\n"})
 			},
-			[]string{"chains/a.yaml:1: no hooks: an empty file is not a configuration; write hooks: [] for a chain without any"},
+			[]string{"chains/a.yaml:1: the file is empty: for a chain without hooks, write schema: 1 and hooks: []"},
 		},
 	}
 	for name, test := range tests {
@@ -436,7 +436,7 @@ func remove(t *testing.T, path string) {
 func TestF6_AtTheFirstLoadADirectoryWithoutChainsIsAWarning(t *testing.T) {
 	dir := t.TempDir()
 	set := loaded(t, Options{ChainsDir: dir})
-	same(t, "warnings", []Warning{{Position{File: dir}, "has no chain in it: a chain is NAME.yaml, NAME.yml or NAME.json"}}, set.Warnings)
+	same(t, "warnings", []Warning{{Position{File: dir}, "contains no chain: a chain is a file NAME.yaml, NAME.yml or NAME.json"}}, set.Warnings)
 	if next, err := set.Next(); err != nil || next.Sum != set.Sum {
 		t.Errorf("Next = %v, %v; want the same again", next, err)
 	}
@@ -444,7 +444,7 @@ func TestF6_AtTheFirstLoadADirectoryWithoutChainsIsAWarning(t *testing.T) {
 	set, err := Load(Options{ChainsDir: missing, ConfigFile: filepath.Join(dir, "hooks.yaml")})
 	same(t, "messages", []string{
 		"hooks.yaml: does not exist",
-		"none: the directory of the chains does not exist",
+		"none: the directory of chains does not exist",
 	}, refused(t, dir, set, err))
 }
 

@@ -49,7 +49,7 @@ func (k kind) String() string {
 	case number:
 		return "a number"
 	case text:
-		return "a text"
+		return "a string"
 	case list:
 		return "a list"
 	case mapping:

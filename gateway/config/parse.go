@@ -71,4 +71,4 @@ func placeOf(data []byte, offset int) place {
 	return place{line: line + 1, column: utf8.RuneCount(before[start:]) + 1}
 }
 
-func tooDeep() string { return fmt.Sprintf("stands more than %d levels deep", maxDepth) }
+func tooDeep() string { return fmt.Sprintf("is nested more than %d levels deep", maxDepth) }

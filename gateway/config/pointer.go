@@ -29,20 +29,20 @@ func (r *reading) field(v value, event chain.Event) pointer {
 		return nil
 	}
 	if !strings.HasPrefix(s, "/") {
-		r.fail(v, `%s is not a JSON pointer into the request: it begins with a slash, like "/input/command"`, quote(s))
+		r.fail(v, `%s is not a JSON pointer into the request: it must begin with a slash, like "/input/command"`, quote(s))
 		return nil
 	}
 	tokens, ok := splitPointer(s)
 	if !ok {
-		r.fail(v, "%s is not a JSON pointer: ~ is written ~0, and / in a name ~1", quote(s))
+		r.fail(v, "%s is not a JSON pointer: write ~ as ~0, and a / within a name as ~1", quote(s))
 		return nil
 	}
 	first := tokens[0]
 	switch {
 	case event == chain.PreToolUse && (first == "output" || first == "is_error"):
-		r.fail(v, "/%s is there after the call only, and this hook is asked before it", first)
+		r.fail(v, "/%s exists only after the call, and this hook is asked before it", first)
 	case !slices.Contains(requestFields(), first):
-		r.warn(v, "%s is not a field of the contract, and does not exist unless a runtime sends it%s",
+		r.warn(v, "%s is not a standard field of the envelope: it exists only if the agent's runtime sends it%s",
 			quote("/"+first), didYouMean(first, requestFields()))
 	}
 	return tokens

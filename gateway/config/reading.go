@@ -92,7 +92,7 @@ func (r *reading) want(v value, wanted string) {
 func describe(n *node) string {
 	switch n.kind {
 	case text:
-		return "the text " + quote(n.text)
+		return "the string " + quote(n.text)
 	case number:
 		return fmt.Sprintf("the number %.40s", n.text)
 	case boolean:
@@ -122,7 +122,7 @@ func (r *reading) unique(v value) []value {
 	all := make([]value, 0, len(v.members))
 	for _, m := range v.members {
 		if at, twice := first[m.key]; twice {
-			r.failAt(m.at, v.way, "key %s stands twice, first in line %d", quote(m.key), at.line)
+			r.failAt(m.at, v.way, "duplicate key %s, first in line %d", quote(m.key), at.line)
 			continue
 		}
 		first[m.key] = m.at
@@ -148,7 +148,7 @@ func (r *reading) object(v value, known ...string) (object, bool) {
 		}
 		hint := didYouMean(m.key, known)
 		if hint == "" {
-			hint = "; known are " + listed(known, "and")
+			hint = "; known: " + listed(known, "and")
 		}
 		r.failAt(m.keyAt, v.way, "unknown key %s%s", quote(m.key), hint)
 	}
@@ -161,11 +161,11 @@ func (r *reading) text(v value) (string, bool) {
 	case text:
 		return v.text, true
 	case number, boolean:
-		r.fail(v, "want a text, not %s: quote it, as %q", describe(v.node), v.text)
+		r.fail(v, "want a string, not %s: quote it, as %q", describe(v.node), v.text)
 		return "", false
 	case broken, null, list, mapping:
 	}
-	r.want(v, "a text")
+	r.want(v, "a string")
 	return "", false
 }
 
@@ -174,7 +174,7 @@ func (r *reading) text(v value) (string, bool) {
 func (r *reading) literal(v value) (string, bool) {
 	s, ok := r.text(v)
 	if ok && strings.Contains(s, "${") {
-		r.fail(v, "${…} is not filled in here, only in %s", listed(filledKeys(), "and"))
+		r.fail(v, "${…} is not expanded here, only in %s", listed(filledKeys(), "and"))
 		return "", false
 	}
 	return s, ok
@@ -261,7 +261,7 @@ func (r *reading) checkJSON(v value) bool {
 		return false
 	case number:
 		if !isNumber(v.text) {
-			r.fail(v, "%.40s is not a number that JSON has: write it in plain digits, or quote it if it is a text", v.text)
+			r.fail(v, "%.40s is not a valid JSON number: write it in plain digits, or quote it if it is a string", v.text)
 			return false
 		}
 	case list:
@@ -288,7 +288,7 @@ func (r *reading) printable(v value, s string, longest int) bool {
 	case len(s) > longest:
 		r.fail(v, "is longer than %d bytes", longest)
 	case strings.ContainsFunc(s, func(c rune) bool { return !strconv.IsPrint(c) }):
-		r.fail(v, "%s has characters that cannot be printed", quote(s))
+		r.fail(v, "%s contains unprintable characters", quote(s))
 	default:
 		return true
 	}

@@ -125,18 +125,18 @@ budget_ms: 20000
 		got = append(got, w.String()[len(dir)+1:])
 	}
 	same(t, "warnings", []string{
-		`hooks.yaml:3: hooks[0] "a": timeout_ms 20001 is longer than the whole chain may take, which is budget_ms 20000`,
+		`hooks.yaml:3: hooks[0] "a": timeout_ms 20001 is longer than the budget of the whole chain (budget_ms 20000)`,
 		`hooks.yaml:3: hooks[0] "a": on_failure: a guard that allows on failure guards nothing while it is down`,
-		`hooks.yaml:4: hooks[1] "b": url: calls and answers travel to dlp.example.com in plain text: anybody on the way reads and changes them`,
-		`hooks.yaml:8: hooks[5] "f": tools[0]: "Edit|Write" is a name, not an expression: only * stands for something else`,
-		`hooks.yaml:8: hooks[5] "f": tools[1]: "mcp__.*" is a name, not an expression: only * stands for something else`,
-		`hooks.yaml:9: hooks[6] "g": when[0].field: "/inputs" is not a field of the contract, and does not exist unless a runtime sends it; did you mean "input"?`,
-		`hooks.yaml:9: hooks[6] "g": when[1].field: "/session" is not a field of the contract, and does not exist unless a runtime sends it`,
+		`hooks.yaml:4: hooks[1] "b": url: calls and answers are sent to dlp.example.com in plain text: anyone on the network path can read and change them`,
+		`hooks.yaml:8: hooks[5] "f": tools[0]: "Edit|Write" is taken literally, not as a regular expression: only * is a wildcard`,
+		`hooks.yaml:8: hooks[5] "f": tools[1]: "mcp__.*" is taken literally, not as a regular expression: only * is a wildcard`,
+		`hooks.yaml:9: hooks[6] "g": when[0].field: "/inputs" is not a standard field of the envelope: it exists only if the agent's runtime sends it; did you mean "input"?`,
+		`hooks.yaml:9: hooks[6] "g": when[1].field: "/session" is not a standard field of the envelope: it exists only if the agent's runtime sends it`,
 		`hooks.yaml:10: hooks[7] "h": on_failure: a guard that allows on failure guards nothing while it is down`,
-		`hooks.yaml:11: the hooks of chain "operator" can take 50001 ms together at pre_tool_use, and budget_ms is 20000: a chain that runs out of time denies`,
-		`chains/b.yaml:2: the hooks of chain "b" can take 50001 ms together at pre_tool_use, and budget_ms is 4000: a chain that runs out of time denies`,
-		`chains/b.yaml:3: hooks[0] "z": timeout_ms 4001 is longer than the whole chain may take, which is budget_ms 4000`,
-		`chains/README: is not read: a chain is NAME.yaml, NAME.yml or NAME.json`,
+		`hooks.yaml:11: the hooks of chain "operator" can take 50001 ms in total at pre_tool_use, but budget_ms is 20000: a chain that runs out of time denies`,
+		`chains/b.yaml:2: the hooks of chain "b" can take 50001 ms in total at pre_tool_use, but budget_ms is 4000: a chain that runs out of time denies`,
+		`chains/b.yaml:3: hooks[0] "z": timeout_ms 4001 is longer than the budget of the whole chain (budget_ms 4000)`,
+		`chains/README: is ignored: a chain is a file NAME.yaml, NAME.yml or NAME.json`,
 	}, got)
 }
 
@@ -145,7 +145,7 @@ func TestWarnings_AChainThatAllowsEverythingIsSaid(t *testing.T) {
 	write(t, dir, map[string]string{"hooks.yaml": "schema: 1\nhooks: []\n", "strict.yaml": "schema: 1\nhooks: []\non_uncovered: deny\n"})
 	open := filepath.Join(dir, "hooks.yaml")
 	same(t, "warnings", []Warning{
-		{Position{File: open, Line: 1, Column: 1}, "no hook is asked about anything: every call is allowed"},
+		{Position{File: open, Line: 1, Column: 1}, "this chain has no hooks: every call is allowed"},
 	}, loaded(t, Options{ConfigFile: open}).Warnings)
 	if got := loaded(t, Options{ConfigFile: filepath.Join(dir, "strict.yaml")}).Warnings; got != nil {
 		t.Errorf("warnings = %v, want none", got)

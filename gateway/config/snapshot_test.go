@@ -39,7 +39,7 @@ func TestF5_FilesOfOneVolumeAreNeverReadFromTwoRevisions(t *testing.T) {
 		set, err := Load(o)
 		if err != nil {
 			// Which directory is named depends on when it was looked at.
-			dir, ok := strings.CutSuffix(err.Error(), ": changed each of the 10 times it was read")
+			dir, ok := strings.CutSuffix(err.Error(), ": changed during each of 10 attempts to read it")
 			if done || !ok || dir != v.dir && dir != v.path("secret") {
 				t.Errorf("Load: %v", err)
 			}
@@ -148,7 +148,7 @@ func TestF6_AVolumeThatWasNotFilledIsNoReload(t *testing.T) {
 	set := loaded(t, Options{ChainsDir: v.dir})
 	v.mustPut(t, map[string]string{})
 	next, err := set.Next()
-	same(t, "messages", []string{".: all 1 chains are gone at once: an empty volume is not a reload; to remove the last chain, restart the gateway"},
+	same(t, "messages", []string{".: all 1 chains disappeared at once, as if the volume were empty, so nothing changes; to remove the last chain, restart the gateway"},
 		refused(t, v.dir, next, err))
 	v.mustPut(t, map[string]string{"a.yaml": "schema: 1\nhooks: []\n"})
 	if next, err := set.Next(); err != nil || next.Sum != set.Sum {

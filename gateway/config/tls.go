@@ -37,7 +37,7 @@ func (r *reading) tls(v value) *TLS {
 		if text, ok := r.pem(t, v); ok {
 			t.Roots = x509.NewCertPool()
 			if !t.Roots.AppendCertsFromPEM(text) {
-				r.fail(v, "has no certificate in PEM form in it")
+				r.fail(v, "contains no certificate in PEM format")
 			}
 			t.RootsUntil = firstEnd(certificatesIn(text))
 		}
@@ -53,7 +53,7 @@ func (r *reading) tls(v value) *TLS {
 	key, hasKey := o["key_file"]
 	switch {
 	case hasCert != hasKey:
-		r.fail(v, "cert_file and key_file go together: the one proves nothing without the other")
+		r.fail(v, "cert_file and key_file must be set together")
 	case hasCert:
 		r.pair(t, v, cert, key)
 	}
@@ -69,7 +69,7 @@ func (r *reading) pair(t *TLS, v, cert, key value) {
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		r.fail(v, "cert_file and key_file are not a pair: %s", strings.TrimPrefix(err.Error(), "tls: "))
+		r.fail(v, "cert_file and key_file do not match: %s", strings.TrimPrefix(err.Error(), "tls: "))
 		return
 	}
 	t.Certificate = &pair
@@ -117,7 +117,7 @@ func (r *reading) pem(t *TLS, v value) ([]byte, bool) {
 // named reads a file that a value names.
 func (r *reading) named(v value, name string) ([]byte, bool) {
 	if name == "" {
-		r.fail(v, "is empty: it names a file")
+		r.fail(v, "is empty: want the name of a file")
 		return nil, false
 	}
 	data, err := r.fill.read(r.absolute(name))

@@ -74,6 +74,6 @@ hooks:
 	o.ConfigFile = filepath.Join(dir, "bad.yaml")
 	set, err := Load(o)
 	same(t, "messages", []string{
-		`bad.yaml:6: hooks[0] "a": tls: cert_file and key_file are not a pair: private key does not match public key`,
+		`bad.yaml:6: hooks[0] "a": tls: cert_file and key_file do not match: private key does not match public key`,
 	}, refused(t, dir, set, err))
 }

@@ -56,7 +56,7 @@ func warnEmpty(c Chain, f *File) []Warning {
 	}
 	return []Warning{{
 		Position{File: f.Path, Line: f.budgetAt.line, Column: f.budgetAt.column},
-		"no hook is asked about anything: every call is allowed",
+		"this chain has no hooks: every call is allowed",
 	}}
 }
 
@@ -70,7 +70,7 @@ func warnTimes(c Chain, f *File) []Warning {
 		}
 		if h.Patience() > c.Budget && !h.IsApproval() {
 			all = append(all, Warning{h.Position, fmt.Sprintf(
-				"%s %d is longer than the whole chain may take, which is budget_ms %d",
+				"%s %d is longer than the budget of the whole chain (budget_ms %d)",
 				key, h.Patience().Milliseconds(), c.Budget.Milliseconds())})
 		}
 	}
@@ -86,7 +86,7 @@ func warnTimes(c Chain, f *File) []Warning {
 	if longest > c.Budget {
 		all = append(all, Warning{
 			Position{File: f.Path, Line: f.budgetAt.line, Column: f.budgetAt.column},
-			fmt.Sprintf("the hooks of chain %q can take %d ms together at %s, and budget_ms is %d: a chain that runs out of time denies",
+			fmt.Sprintf("the hooks of chain %q can take %d ms in total at %s, but budget_ms is %d: a chain that runs out of time denies",
 				c.Name, longest.Milliseconds(), at, c.Budget.Milliseconds()),
 		})
 	}

@@ -62,7 +62,7 @@ func Watch(ctx context.Context, o WatchOptions) {
 	w := newWatch(o)
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		o.Logger.WarnContext(ctx, "files cannot be watched and are polled", "error", err, "every", o.Poll)
+		o.Logger.WarnContext(ctx, "files cannot be watched, so they are polled", "error", err, "every", o.Poll)
 	} else {
 		w.listen(ctx, watcher, watcher.Events, watcher.Errors)
 	}
@@ -131,7 +131,7 @@ func (w *watch) run(ctx context.Context) {
 		case <-w.stirred:
 			quiet.Reset(w.Debounce)
 		case <-w.ended:
-			w.Logger.WarnContext(ctx, "watching files ended, they are polled from now on", "every", w.Poll)
+			w.Logger.WarnContext(ctx, "watching files ended, so they are polled from now on", "every", w.Poll)
 			w.stop(ctx)
 			quiet.Reset(w.Debounce)
 		case <-quiet.C:
@@ -183,7 +183,7 @@ func (w *watch) follow(ctx context.Context) (grown bool) {
 			delete(w.refused, dir)
 		case !w.refused[dir]:
 			w.refused[dir] = true
-			w.Logger.WarnContext(ctx, "a directory cannot be watched and is polled", "dir", dir, "error", err, "every", w.Poll)
+			w.Logger.WarnContext(ctx, "a directory cannot be watched, so it is polled", "dir", dir, "error", err, "every", w.Poll)
 		}
 	}
 	return grown
@@ -195,7 +195,7 @@ func (w *watch) stop(ctx context.Context) {
 		return
 	}
 	if err := w.notifier.Close(); err != nil {
-		w.Logger.WarnContext(ctx, "the watch of files could not be closed", "error", err)
+		w.Logger.WarnContext(ctx, "the file watcher could not be closed", "error", err)
 	} else {
 		<-w.ended
 	}

@@ -183,7 +183,7 @@ func TestF10_AfterTheWatcherEndedByItselfThePollRemains(t *testing.T) {
 		same(t, "reports", []time.Duration{
 			100 * time.Millisecond, 1100 * time.Millisecond, 10 * time.Second, 20 * time.Second,
 		}, w.reports)
-		same(t, "log", "level=WARN msg=\"watching files ended, they are polled from now on\" every=10s\n", w.log.String())
+		same(t, "log", "level=WARN msg=\"watching files ended, so they are polled from now on\" every=10s\n", w.log.String())
 	})
 }
 
@@ -193,7 +193,7 @@ func TestF10_ADirectoryThatCannotBeWatchedIsSaidOnceAndTriedAgain(t *testing.T) 
 		n.refuse["dir"] = errors.New("no space left on device")
 		w := startWatch(t, n)
 		w.wait(15 * time.Second)
-		same(t, "log", "level=WARN msg=\"a directory cannot be watched and is polled\" dir=dir error=\"no space left on device\" every=10s\n", w.log.String())
+		same(t, "log", "level=WARN msg=\"a directory cannot be watched, so it is polled\" dir=dir error=\"no space left on device\" every=10s\n", w.log.String())
 		n.mu.Lock()
 		delete(n.refuse, "dir")
 		n.mu.Unlock()

@@ -83,5 +83,5 @@ func (a *attempt) stuck() Errors {
 	if path := a.at.path.Load(); path != nil {
 		file = *path
 	}
-	return Errors{{Position{File: file}, fmt.Sprintf("could not be read within %v and hangs: is its mount still served, and is it a file that ends?", readPatience)}}
+	return Errors{{Position{File: file}, fmt.Sprintf("could not be read within %v: check that its mount responds and that it is a regular file", readPatience)}}
 }

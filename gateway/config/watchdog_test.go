@@ -9,7 +9,7 @@ import (
 
 func TestF11_WhatHangsIsGivenUpAndBegunOnlyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const want = "/mnt/gone/token: could not be read within 10s and hangs: is its mount still served, and is it a file that ends?"
+		const want = "/mnt/gone/token: could not be read within 10s: check that its mount responds and that it is a regular file"
 		w := &watchdog{}
 		release := make(chan struct{})
 		begun := 0
@@ -46,7 +46,7 @@ func TestF11_BeforeAnythingIsReadItIsTheConfigurationThatHangs(t *testing.T) {
 			<-release
 			return nil, nil //nolint:nilnil // nobody sees it
 		})
-		if err == nil || err.Error() != "the configuration: could not be read within 10s and hangs: is its mount still served, and is it a file that ends?" {
+		if err == nil || err.Error() != "the configuration: could not be read within 10s: check that its mount responds and that it is a regular file" {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -120,7 +120,7 @@ func (r *reading) webhook(o object) *Webhook {
 	if v, ok := o["tls"]; ok {
 		w.TLS = r.tls(v)
 		if w.URL != nil && w.URL.Scheme == "http" {
-			r.failAt(v.keyAt, v.way, "says how to reach an https URL, and this one is http")
+			r.failAt(v.keyAt, v.way, "applies to an https URL, and this one is http")
 		}
 	}
 	if v, ok := o["proxy"]; ok {
@@ -139,13 +139,13 @@ func (r *reading) url(v value) *url.URL {
 	case !ok:
 		return nil
 	case u.User != nil:
-		r.fail(v, "has credentials in it, which end up in logs: send them in headers")
+		r.fail(v, "contains credentials, which would end up in logs: use auth")
 		return nil
 	case strings.Contains(s, "#"):
 		r.fail(v, "has a fragment, which is not sent")
 		return nil
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		r.warn(v, "calls and answers travel to %s in plain text: anybody on the way reads and changes them", u.Hostname())
+		r.warn(v, "calls and answers are sent to %s in plain text: anyone on the network path can read and change them", u.Hostname())
 	}
 	return u
 }
@@ -158,7 +158,7 @@ func (r *reading) absoluteURL(v value, s string, schemes ...string) (*url.URL, b
 	case err != nil:
 		r.fail(v, "is not a URL")
 	case !slices.Contains(schemes, u.Scheme):
-		r.fail(v, "want a URL of scheme %s", listed(schemes, "or"))
+		r.fail(v, "want a URL with scheme %s", listed(schemes, "or"))
 	case u.Hostname() == "":
 		r.fail(v, "has no host")
 	case !isPort(u.Port()):
@@ -185,7 +185,7 @@ func isLoopback(host string) bool {
 // headers reads what is sent with every call.
 func (r *reading) headers(v value) http.Header {
 	if v.kind != mapping {
-		r.want(v, "a mapping of headers to texts")
+		r.want(v, "a mapping of header names to strings")
 		return nil
 	}
 	all := http.Header{}
@@ -195,13 +195,13 @@ func (r *reading) headers(v value) http.Header {
 		other, twice := first[name]
 		switch {
 		case !isToken(m.key):
-			r.failAt(m.keyAt, v.way, "%s is not the name of a header", quote(m.key))
+			r.failAt(m.keyAt, v.way, "%s is not a valid header name", quote(m.key))
 			continue
 		case isOwnHeader(name):
-			r.failAt(m.keyAt, v.way, "%s is not yours to set: the gateway sends it itself, or never", m.key)
+			r.failAt(m.keyAt, v.way, "%s cannot be set here: the gateway sets it itself, or never sends it", m.key)
 			continue
 		case twice:
-			r.failAt(m.keyAt, v.way, "%s and %s are one header", other.key, m.key)
+			r.failAt(m.keyAt, v.way, "%s and %s are the same header", other.key, m.key)
 			continue
 		}
 		first[name] = m
@@ -210,7 +210,7 @@ func (r *reading) headers(v value) http.Header {
 			continue
 		}
 		if strings.ContainsFunc(s, isControl) {
-			r.fail(m, "the value has a line break or another control character in it")
+			r.fail(m, "the value contains a line break or another control character")
 			continue
 		}
 		all[name] = []string{s}

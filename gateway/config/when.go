@@ -42,7 +42,7 @@ func (r *reading) when(v value, event chain.Event) func(*chain.Request) bool {
 		return nil
 	}
 	if len(items) == 0 {
-		r.fail(v, "is empty: leave the key out where there is no condition")
+		r.fail(v, "is empty: if there is no condition, leave the key out")
 	}
 	var all []condition
 	for _, item := range items {
@@ -67,7 +67,7 @@ func (r *reading) condition(v value, event chain.Event) condition {
 	if f, ok := o["field"]; ok {
 		c.field = r.field(f, event)
 	} else {
-		r.fail(v, `field is missing: it says what is looked at, like "/input/command"`)
+		r.fail(v, `field is missing: want a JSON pointer, like "/input/command"`)
 	}
 	var chosen []string
 	for _, key := range operators() {
@@ -101,7 +101,7 @@ func (r *reading) operator(c *condition, key string, v value) {
 		}
 		expression, err := regexp.Compile(s)
 		if err != nil {
-			r.fail(v, "is not a regular expression of RE2: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			r.fail(v, "is not a valid RE2 regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 			return
 		}
 		c.ask = ofText(expression.MatchString)

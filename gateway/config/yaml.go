@@ -32,7 +32,7 @@ func parseYAML(data []byte) (*node, []flaw) {
 	case err != nil:
 		y.flaws = append(y.flaws, yamlFlaw(data, err))
 	default:
-		y.flag(&second, "a second document begins here: a file holds one")
+		y.flag(&second, "a second document begins here: a file must contain exactly one")
 	}
 	return root, y.flaws
 }
@@ -99,7 +99,7 @@ func (y *yamlReader) convert(n *yaml.Node, depth int) *node {
 		}
 	}
 	if n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" {
-		y.flag(n, "the tag %.40q is not supported: leave it out, and quote what is a text", n.Tag)
+		y.flag(n, "the tag %.40q is not supported: leave it out, and quote strings", n.Tag)
 		return &node{at: at}
 	}
 	switch n.Kind {
@@ -125,7 +125,7 @@ func (y *yamlReader) convert(n *yaml.Node, depth int) *node {
 // that a mistake is reported where it takes effect.
 func (y *yamlReader) follow(n *yaml.Node, depth int) *node {
 	if y.following[n.Alias] {
-		y.flag(n, "the alias %.40q stands inside of what it stands for", n.Value)
+		y.flag(n, "the alias %.40q is part of the value that it refers to", n.Value)
 		return &node{at: place{n.Line, n.Column}}
 	}
 	within := y.aliased <= maxAliased
@@ -133,7 +133,7 @@ func (y *yamlReader) follow(n *yaml.Node, depth int) *node {
 	target := y.convert(n.Alias, depth)
 	delete(y.following, n.Alias)
 	if within && y.aliased > maxAliased && len(y.following) == 0 {
-		y.flag(n, "the aliases up to this one stand for more than %d values", maxAliased)
+		y.flag(n, "the aliases up to this one expand to more than %d values", maxAliased)
 	}
 	target.at = place{n.Line, n.Column}
 	return target
@@ -152,7 +152,7 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) *node {
 			all.members = append(all.members, member{key.text, key.at, value})
 		case broken:
 		case null, boolean, number, list, mapping:
-			y.flag(n.Content[i], "a key is a text, not %s: quote it", describe(key))
+			y.flag(n.Content[i], "a key must be a string, not %s: quote it", describe(key))
 		}
 	}
 	return all
