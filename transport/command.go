@@ -112,7 +112,7 @@ func (c *Command) Ask(ctx context.Context, call chain.Call) chain.Answer {
 			return chain.Answer{Failure: s.failure}
 		}
 		a := readAnswer(s.text, call.Request.Event())
-		c.program.hidden.unshown(a.Failure, s.text)
+		c.program.hidden.Unshown(a.Failure, s.text)
 		if a.Failure != nil {
 			a.Failure.Detail = addDetail(a.Failure.Detail, s.stderr)
 		}
@@ -156,7 +156,7 @@ func (x *execution) late() chain.Answer {
 	if isClosed(p.exited) {
 		why = "its program had exited, but something that it started still held stdout"
 	}
-	return x.call.Expired(addDetail(why, p.stderr.detail()))
+	return x.call.Expired(addDetail(why, p.stderr.Detail()))
 }
 
 // run checks in the order of the contract: first how the program exited, then
@@ -191,7 +191,7 @@ func (x *execution) run(bounded context.Context) said {
 	case bounded.Err() != nil:
 		return failed(x.late())
 	case errors.Is(err, errOversize):
-		return failed(oversize(c.maxResponse, p.stderr.detail()))
+		return failed(oversize(c.maxResponse, p.stderr.Detail()))
 	case err != nil:
 		return failed(chain.Fail(chain.Internal, "could not be heard", err.Error()))
 	}
@@ -207,9 +207,9 @@ func (x *execution) run(bounded context.Context) said {
 		return failed(x.late())
 	}
 	if cause, text := p.fate(); cause != chain.NoCause {
-		return failed(chain.Fail(cause, p.stderr.after(text), ""))
+		return failed(chain.Fail(cause, p.stderr.After(text), ""))
 	}
-	return said{text: text, stderr: p.stderr.detail()}
+	return said{text: text, stderr: p.stderr.Detail()}
 }
 
 var errOversize = errors.New("over the limit")

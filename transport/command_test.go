@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 func newCommand(tb testing.TB, o CommandOptions) *Command {
@@ -128,7 +129,7 @@ func TestTheExitIsLookedAtBeforeTheAnswer(t *testing.T) {
 func TestT3_OfStderrOnlyTheEndIsKept(t *testing.T) {
 	t.Parallel()
 	got := hookCommand(t, "grumble:first ", "flood:1048576", "grumble:\nlast words", "exit:1").Ask(t.Context(), plain(t))
-	want := "exited with status 1: …" + strings.Repeat("e", tailKept-len("\nlast words")) + " last words"
+	want := "exited with status 1: …" + strings.Repeat("e", output.Kept-len("\nlast words")) + " last words"
 	same(t, chain.Fail(chain.Exit, want, ""), got)
 }
 
@@ -136,7 +137,7 @@ func TestT4_WhatRepeatsASecretOfAProgramIsNotShown(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2-hunter2"
 	long := strings.Repeat("0123456789abcdef", 1024)
-	const unshown, unshownStdout = "what it wrote " + repeatsSecret, "what it wrote to stdout " + repeatsSecret
+	const unshown, unshownStdout = "what it wrote " + output.Repeats, "what it wrote to stdout " + output.Repeats
 	for name, c := range map[string]struct {
 		steps []string // of a command, each line of which a worker obeys
 		text  string
@@ -145,7 +146,7 @@ func TestT4_WhatRepeatsASecretOfAProgramIsNotShown(t *testing.T) {
 		"in a crash":    {[]string{"grumble:401 with " + secret, "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
 		"in two pieces": {[]string{"grumble:" + secret[:9], "grumble:" + secret[9:], "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
 		"before so much that nothing of it is kept": {[]string{"grumble:" + secret, "flood:1048576", "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
-		"before so much that its end is kept":       {[]string{"grumble:" + secret + strings.Repeat("e", tailKept-9), "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
+		"before so much that its end is kept":       {[]string{"grumble:" + secret + strings.Repeat("e", output.Kept-9), "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
 		"a part of one of several lines":            {[]string{"grumble:a-line-of-a-key", "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
 		"one that is longer than what is kept":      {[]string{"grumble:" + long, "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
 		"in an answer that is none":                 {[]string{`say:{"token":"` + secret + `"}` + "\n"}, "did not answer with one decision object", unshownStdout},

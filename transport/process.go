@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 const (
@@ -37,7 +38,7 @@ type program struct {
 	dir  string
 	env  []string
 	// hidden are the secrets in env.
-	hidden *secrets
+	hidden *output.Secrets
 	// alive limits the processes that are not reaped yet. Killed processes that
 	// hang in the kernel would otherwise accumulate without limit.
 	alive limit
@@ -66,7 +67,7 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 		return nil, err
 	}
 	return &program{
-		argv: slices.Clone(o.Argv), dir: dir, env: env, hidden: secretsAmong(o.Secrets),
+		argv: slices.Clone(o.Argv), dir: dir, env: env, hidden: output.Among(o.Secrets),
 		alive: limit{max: int64(most)}, isInit: os.Getpid() == 1,
 	}, nil
 }
@@ -159,13 +160,13 @@ func (p *program) startOnce() (*process, error) {
 	}
 	running := &process{
 		leader: leader, in: pipes.ours[0], out: pipes.ours[1], err: pipes.ours[2],
-		hidden: p.hidden, stderr: tail{hidden: p.hidden},
+		hidden: p.hidden, stderr: output.Tail{Hidden: p.hidden},
 		drained: make(chan struct{}),
 		exited:  make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}), cleared: make(chan struct{}),
 	}
 	go func() {
 		defer close(running.drained)
-		running.stderr.drain(running.err)
+		running.stderr.Drain(running.err)
 	}()
 	go func() {
 		defer p.alive.leave()
@@ -354,8 +355,8 @@ func closeAll(files ...*os.File) {
 type process struct {
 	leader       *os.Process
 	in, out, err *os.File
-	hidden       *secrets
-	stderr       tail
+	hidden       *output.Secrets
+	stderr       output.Tail
 
 	drained chan struct{} // closed at the end of stderr
 	exited  chan struct{} // closed once the leader has exited

@@ -1,6 +1,10 @@
 package transport
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/hookgate/hookgate/transport/internal/output"
+)
 
 // reach is how an endpoint is reached: everything that a change of secrets
 // replaces while the breaker stays. A call uses one reach from beginning to
@@ -12,7 +16,7 @@ type reach struct {
 	// authorizer is nil if requests carry no credential. hidden are the secrets in
 	// the operator's headers.
 	authorizer Authorizer
-	hidden     *secrets
+	hidden     *output.Secrets
 	answers    AnswerChecker
 }
 
@@ -26,7 +30,7 @@ func newReach(o WebhookOptions, u *url.URL) (*reach, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reach{refused: func() {}, authorizer: o.Authorizer, hidden: secretsOf(headers), answers: o.Answers}
+	r := &reach{refused: func() {}, authorizer: o.Authorizer, hidden: output.OfHeaders(headers), answers: o.Answers}
 	if f, ok := o.Authorizer.(forgetter); ok {
 		r.refused = f.Forget
 	}

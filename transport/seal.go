@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 // Signer signs requests, so that an endpoint can verify their sender. It must
@@ -83,7 +84,7 @@ func unsealed(why, without string, err error) *sendFailure {
 
 // authorized returns an error if the Authorizer changed anything that it must
 // not, and adds what it set to given. The errors quote no value.
-func authorized(r *http.Request, before http.Header, given *secrets) error {
+func authorized(r *http.Request, before http.Header, given *output.Secrets) error {
 	for name := range before {
 		if _, ok := r.Header[name]; !ok {
 			return fmt.Errorf("it takes away the header %s", name)
@@ -99,7 +100,7 @@ func authorized(r *http.Request, before http.Header, given *secrets) error {
 		case slices.ContainsFunc(values, func(v string) bool { return !validHeaderValue(v) }):
 			return fmt.Errorf("the value of its header %s has a line break or another control character", name)
 		default:
-			given.add(values)
+			given.Add(values)
 		}
 	}
 	if !validHeaderValue(r.Host) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 // sender sends requests to one endpoint and returns its replies. It handles
@@ -37,7 +38,7 @@ type question struct {
 	// the endpoint.
 	late chain.Cause
 	// given collects the secrets of the authorization. It is nil if there is none.
-	given *secrets
+	given *output.Secrets
 }
 
 // field is a header of a request.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 // WebhookOptions configures the binding of a remote participant.
@@ -235,7 +236,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 		q.more = append(q.more, cloudEvent(source, q.id, call.Request, time.Now())...)
 	}
 	if at.authorizer != nil {
-		q.given = &secrets{}
+		q.given = &output.Secrets{}
 	}
 	r, failed := at.sender.send(ctx, q)
 	answer, pause := w.answer(ctx, at, call, q, r, failed)
@@ -252,7 +253,7 @@ func (at *reach) repeats(q question, r reply, failed *sendFailure, detail string
 	if failed != nil {
 		said = failed.err.Error()
 	}
-	return at.hidden.in(said) || q.given.in(said)
+	return at.hidden.In(said) || q.given.In(said)
 }
 
 // answer turns the result of a request into an Answer. It also returns how long

@@ -59,7 +59,7 @@ func newWorkerProcess(running *process) *workerProcess {
 // own time, patience, from now on. The answer that it then owes is read by
 // [workerProcess.settleUp].
 func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, patience time.Duration) (answer chain.Answer, asked bool) {
-	p.stderr.reset() // discards the output of earlier calls
+	p.stderr.Reset() // discards the output of earlier calls
 	due := time.Now().Add(patience)
 	p.grant(call.Deadline)
 	given := make(chan struct{})
@@ -94,7 +94,7 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 		owed := call
 		owed.Deadline, owed.Allowed, owed.Late = due, patience, chain.Timeout
 		p.owed = &owed
-		return call.Expired(p.stderr.detail()), true
+		return call.Expired(p.stderr.Detail()), true
 	}
 	return answer, true
 }
@@ -116,7 +116,7 @@ func (p *workerProcess) settleUp(limit int64) {
 	p.owed = nil
 	if _, ended := p.hear(owed, limit); !ended {
 		failure := owed.Expired("").Failure
-		p.spoil(failure.Text, p.stderr.detail())
+		p.spoil(failure.Text, p.stderr.Detail())
 	}
 }
 
@@ -137,7 +137,7 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 		return p.unruly(call, "wrote more than its answer"), true
 	}
 	answer = readAnswer(line, call.Request.Event())
-	p.hidden.unshown(answer.Failure, line)
+	p.hidden.Unshown(answer.Failure, line)
 	// The next exchange overwrites the line's bytes.
 	answer.Outcome.Input = bytes.Clone(answer.Outcome.Input)
 	answer.Outcome.Output = bytes.Clone(answer.Outcome.Output)
@@ -205,7 +205,7 @@ func (p *workerProcess) spoil(why, detail string) {
 func (p *workerProcess) lastWords(deadline time.Time) string {
 	p.end()
 	p.settle(deadline)
-	return p.stderr.detail()
+	return p.stderr.Detail()
 }
 
 // unruly is the failure of a process that violates the protocol.
@@ -231,7 +231,7 @@ func (p *workerProcess) lost(call chain.Call) chain.Answer {
 	<-p.gone
 	p.settle(call.Deadline)
 	_, how := p.fate()
-	return chain.Fail(chain.Worker, "worker "+how, p.stderr.detail())
+	return chain.Fail(chain.Worker, "worker "+how, p.stderr.Detail())
 }
 
 // fall is how the process ended. It is valid once gone is closed.
@@ -239,7 +239,7 @@ func (p *workerProcess) fall() fall {
 	f := fall{cause: chain.Worker, why: "the last one " + p.why, detail: p.detail, answered: p.answered}
 	if p.why == "" {
 		_, how := p.fate()
-		f.why, f.detail = "the last one "+how, p.stderr.detail()
+		f.why, f.detail = "the last one "+how, p.stderr.Detail()
 	}
 	return f
 }

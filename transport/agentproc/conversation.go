@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 // Decider decides an agent's permission requests. It must be safe for
@@ -45,6 +46,7 @@ const (
 type conversation struct {
 	profile *Profile
 	dir     string
+	hidden  *output.Secrets
 	maxLine int
 	maxOpen int
 	decider Decider
@@ -333,6 +335,9 @@ func (c *conversation) ignore(ctx context.Context, why string, line []byte) {
 	c.said.ignored++
 	if !c.mayLog() {
 		return
+	}
+	if c.hidden.In(string(line)) || c.hidden.In(why) {
+		why, line = "it "+output.Repeats, nil
 	}
 	attrs := []slog.Attr{slog.String("agent", c.profile.Name), slog.String("why", fmt.Sprintf("%.*s", maxExcerpt, why))}
 	// What an agent prints by mistake may be anything, so it is logged at debug

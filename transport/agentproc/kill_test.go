@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -275,7 +275,7 @@ func TestA8_AProcessEndsWithItsOwnCode(t *testing.T) {
 	result = run(t, &p, &recorder{}, nil)
 	want := &chain.Failure{
 		Cause: chain.Exit, Text: "exited with status 3",
-		Detail: fmt.Sprintf("standard error ends with %q", strings.Repeat("x", 2048-28)+"\nmodule not found: left-pad\n"),
+		Detail: "stderr: …" + strings.Repeat("x", 2048-28) + " module not found: left-pad",
 	}
 	if diff := cmp.Diff(want, result.Failure); diff != "" || result.ExitCode != 3 {
 		t.Errorf("exit %d, failure (-want +got):\n%s", result.ExitCode, diff)
@@ -403,6 +403,51 @@ func TestTheLogIsToldOfWhatIsIgnoredAndNotFlooded(t *testing.T) {
 				t.Errorf("the log lacks %q", want)
 			}
 		}
+	}
+}
+
+func TestA14_WhatAReferenceStandsForIsInNoFailureAndNoLog(t *testing.T) {
+	const secret = "hunter2-hunter2"
+	const unshown = "what it wrote " + output.Repeats
+	long := strings.Repeat("0123456789abcdef", 1024)
+	for name, c := range map[string]struct {
+		mode  string
+		lines []string
+		want  chain.Failure
+		log   string // that the log has
+	}{
+		"on stderr": {"grumbles", []string{"401 with " + secret}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: " + unshown}, ""},
+		"on stderr before so much that it is gone":  {"grumbles", []string{secret, strings.Repeat("e", 64<<10)}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: " + unshown}, ""},
+		"one that is longer than what is kept":      {"grumbles", []string{long}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: " + unshown}, ""},
+		"something that only looks like it":         {"grumbles", []string{"hunter2-hunter3"}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: hunter2-hunter3"}, ""},
+		"what is too short not to be a chance":      {"grumbles", []string{"short"}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: short"}, ""},
+		"what every agent is told, under any name":  {"grumbles", []string{"/home/of/all"}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: /home/of/all"}, ""},
+		"what the profile says itself":              {"grumbles", []string{"said-openly"}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: said-openly"}, ""},
+		"in an error":                               {"lines", []string{`{"type":"error","message":"401 with hunter2\u002dhunter2"}`}, chain.Failure{Cause: chain.Error, Text: "reported an error that " + output.Repeats}, ""},
+		"in a line that is none, and in a type too": {"lines", []string{"password=" + secret, `{"type":"hunter2\u002dhunter2"}`, `{"type":"error"}`}, chain.Failure{Cause: chain.Error, Text: "reported an error without words"}, "it " + output.Repeats},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			p := printing(t, c.mode, c.lines...)
+			p.EnvAllowlist = []string{"TOKEN", "SHORT", "KEY", "PLACE"}
+			p.Environ = []string{"TOKEN=" + secret, "SHORT=short", "KEY=" + long, "PLACE=/home/of/all", "HOME=/home/of/all"}
+			for _, name := range p.EnvAllowlist {
+				p.Env["MY_"+name] = "Bearer ${" + name + "}"
+			}
+			p.Env["OWN"] = "said-openly"
+			result, err := Run(t.Context(), Turn{Message: "hi"}, Options{
+				Profile: p, Sink: &recorder{}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&c.want, result.Failure); diff != "" {
+				t.Errorf("failure (-want +got):\n%s", diff)
+			}
+			if said := log.String(); strings.Contains(said, "hunter2") || !strings.Contains(said, c.log) {
+				t.Errorf("the log says %s", said)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 // launch describes the process of a turn before it is started.
@@ -19,6 +21,8 @@ type launch struct {
 	argv []string
 	dir  string
 	env  []string
+	// hidden are the secrets in env.
+	hidden *output.Secrets
 }
 
 // launch fills in the profile's templates for one turn.
@@ -40,7 +44,7 @@ func (p *Profile) launch(t Turn) (launch, error) {
 		}
 		env[name] = filled.fill(v)
 	}
-	l := launch{}
+	l := launch{hidden: p.hidden(variables)}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		l.env = append(l.env, name+"="+env[name])
 	}
@@ -153,6 +157,19 @@ func (p *Profile) environment() (map[string]string, error) {
 		}
 	}
 	return found, errors.Join(errs...)
+}
+
+// hidden returns the values of the variables that the profile's env refers to.
+// Values that every agent gets anyway are not secret.
+func (p *Profile) hidden(variables map[string]string) *output.Secrets {
+	told := slices.Collect(maps.Values(operational(p.Environ)))
+	var values []string
+	for _, value := range variables {
+		if !slices.Contains(told, value) {
+			values = append(values, value)
+		}
+	}
+	return output.Among(values)
 }
 
 // operational returns the variables that every agent gets: what it needs to

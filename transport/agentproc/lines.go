@@ -44,24 +44,3 @@ func (l *lines) next() (text []byte, long *idScanner, err error) {
 		}
 	}
 }
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	text []byte
-	max  int
-}
-
-// drain reads from until EOF or an error.
-func (t *tail) drain(from io.Reader) {
-	// io.Copy would allocate a buffer sixteen times as large for each turn.
-	_, _ = io.CopyBuffer(t, from, make([]byte, t.max))
-}
-
-// Write implements [io.Writer].
-func (t *tail) Write(text []byte) (int, error) {
-	t.text = append(t.text, text...)
-	if over := len(t.text) - t.max; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(text), nil
-}

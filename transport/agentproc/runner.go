@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/internal/output"
 )
 
 // Options configures a turn.
@@ -47,7 +49,8 @@ type Result struct {
 	// Text is the text of the result event, or empty. If partials were forwarded
 	// they are the reply, and Text may repeat it.
 	Text string
-	// ErrorMessage is the message of the error event, which may be empty.
+	// ErrorMessage is the unchanged message of the error event, which may be empty.
+	// Failure omits it if it contains a secret.
 	ErrorMessage string
 	// SessionID is the agent's session id, or empty.
 	SessionID string
@@ -68,8 +71,6 @@ const (
 const (
 	defaultMaxLine = 8 << 20
 	defaultMaxOpen = 128
-	// maxStderr is how many of the last bytes of an agent's stderr are kept.
-	maxStderr = 2 << 10
 	// lastDelivery is the time for the sink to receive the remaining events after
 	// the turn's timeout and grace.
 	lastDelivery = 2 * time.Second
@@ -132,7 +133,7 @@ func Run(ctx context.Context, turn Turn, o Options) (Result, error) {
 	if o.Started != nil {
 		o.Started()
 	}
-	return converse(ctx, turn, &o, l.dir, p)
+	return converse(ctx, turn, &o, l, p)
 }
 
 func hungUp(ctx context.Context) error {
@@ -140,7 +141,7 @@ func hungUp(ctx context.Context) error {
 }
 
 // converse talks to a running agent until it has ended.
-func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process) (Result, error) {
+func converse(ctx context.Context, turn Turn, o *Options, l launch, p *process) (Result, error) {
 	profile := &o.Profile
 	runCtx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
@@ -151,11 +152,11 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 	defer cancelSink()
 
 	c := &conversation{
-		profile: profile, dir: dir, maxLine: o.MaxLineBytes, maxOpen: o.MaxOpenRequests, decider: o.Decider, log: o.Log,
+		profile: profile, dir: l.dir, hidden: l.hidden, maxLine: o.MaxLineBytes, maxOpen: o.MaxOpenRequests, decider: o.Decider, log: o.Log,
 		abort: abort, delivery: newDelivery(o.Sink), asks: map[string]*ask{},
 	}
 	c.outbox = newOutbox(p.stdin, c.last, c.delivery.place)
-	stderr := &tail{max: maxStderr}
+	stderr := &output.Tail{Hidden: l.hidden}
 
 	delivered := make(chan error, 1)
 	go func() {
@@ -168,7 +169,10 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 	var streams sync.WaitGroup
 	streams.Go(func() { c.outbox.run(turn.line(), turn.Permission) })
 	streams.Go(func() { c.read(runCtx, newLines(p.stdout, o.MaxLineBytes)) })
-	streams.Go(func() { stderr.drain(p.stderr) })
+	streams.Go(func() {
+		// io.Copy would allocate a buffer sixteen times as large for each turn.
+		_, _ = io.CopyBuffer(stderr, p.stderr, make([]byte, output.Kept))
+	})
 
 	stopped := p.supervise(runCtx, profile.KillGrace, c.deny)
 	c.silence(errEnded)
@@ -180,9 +184,9 @@ func converse(ctx context.Context, turn Turn, o *Options, dir string, p *process
 	sinkErr := <-delivered
 	p.close()
 
-	result := c.said.outcome(stopped, p.status, profile)
-	if result.Failure != nil && len(stderr.text) > 0 {
-		result.Failure.Detail = fmt.Sprintf("standard error ends with %q", stderr.text)
+	result := c.outcome(stopped, p.status)
+	if result.Failure != nil {
+		result.Failure.Detail = stderr.Detail()
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -223,7 +227,8 @@ func (p *process) supervise(ctx context.Context, grace time.Duration, stopping f
 
 // outcome is how the turn ended: because of stopped if that is not nil, else by
 // the process's status.
-func (s *said) outcome(stopped error, status syscall.WaitStatus, profile *Profile) Result {
+func (c *conversation) outcome(stopped error, status syscall.WaitStatus) Result {
+	s := &c.said
 	r := Result{SessionID: s.sessionID, Usage: s.usage, Partials: s.partials, Ignored: s.ignored}
 	if s.result != nil {
 		r.Text = s.result.text
@@ -236,11 +241,13 @@ func (s *said) outcome(stopped error, status syscall.WaitStatus, profile *Profil
 	}
 	switch {
 	case errors.Is(stopped, errTimeout):
-		fail(exitTimeout, chain.Timeout, fmt.Sprintf("timed out after %v", profile.Timeout))
+		fail(exitTimeout, chain.Timeout, fmt.Sprintf("timed out after %v", c.profile.Timeout))
 	case errors.Is(stopped, errTooMany):
 		fail(exitError, chain.Oversize, stopped.Error())
 	case s.failure != nil && s.failure.text == "":
 		fail(exitError, chain.Error, "reported an error without words")
+	case s.failure != nil && c.hidden.In(s.failure.text):
+		fail(exitError, chain.Error, "reported an error that "+output.Repeats)
 	case s.failure != nil:
 		fail(exitError, chain.Error, "reported an error: "+s.failure.text)
 	case stopped != nil:

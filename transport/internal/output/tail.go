@@ -1,4 +1,4 @@
-package transport
+package output
 
 import (
 	"errors"
@@ -12,15 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// tailKept is how many of the last bytes of a program's stderr are kept.
-const tailKept = 2 << 10
+// Kept is how many of the last bytes of a program's stderr are kept.
+const Kept = 2 << 10
 
 // pipeHolds is the capacity of a pipe, unless the writer enlarged it.
 const pipeHolds = 64 << 10
 
-// tail keeps the end of a program's stderr for the text of a failure (T3).
-type tail struct {
-	hidden *secrets // secrets that must not be shown
+// Tail keeps the end of a program's stderr for the text of a failure (T3).
+type Tail struct {
+	// Hidden are secrets that must not be shown.
+	Hidden *Secrets
 
 	mu      sync.Mutex
 	kept    []byte
@@ -28,13 +29,13 @@ type tail struct {
 	repeats bool // the output contained a secret
 }
 
-// drain reads until EOF or until the file is closed. It always reads on, so
+// Drain reads until EOF or until the file is closed. It always reads on, so
 // that a program that writes a lot to stderr never blocks.
-func (t *tail) drain(f *os.File) {
-	buf := make([]byte, 2*tailKept)
+func (t *Tail) Drain(f *os.File) {
+	buf := make([]byte, 2*Kept)
 	for {
 		n, err := f.Read(buf)
-		t.add(buf[:n])
+		_, _ = t.Write(buf[:n])
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			t.takeRest(f, buf)
 		}
@@ -46,7 +47,7 @@ func (t *tail) drain(f *os.File) {
 
 // takeRest reads what is in the pipe when the deadline has passed, without
 // waiting for more. On a busy machine that may be all of the output.
-func (t *tail) takeRest(f *os.File, buf []byte) {
+func (t *Tail) takeRest(f *os.File, buf []byte) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return
@@ -57,42 +58,44 @@ func (t *tail) takeRest(f *os.File, buf []byte) {
 			if n <= 0 && !errors.Is(err, syscall.EINTR) {
 				return
 			}
-			t.add(buf[:max(n, 0)])
+			_, _ = t.Write(buf[:max(n, 0)])
 		}
 	})
 }
 
-func (t *tail) add(said []byte) {
+// Write implements [io.Writer]. It never fails.
+func (t *Tail) Write(said []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, said...)
-	t.repeats = t.repeats || t.hidden.in(string(t.kept)) // before cutting: the rest of a secret would disclose it too
-	if over := len(t.kept) - tailKept; over > 0 {
+	t.repeats = t.repeats || t.Hidden.In(string(t.kept)) // before cutting: the rest of a secret would disclose it too
+	if over := len(t.kept) - Kept; over > 0 {
 		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
 		t.cut = true
 	}
+	return len(said), nil
 }
 
-// reset discards the output of earlier calls.
-func (t *tail) reset() {
+// Reset discards the output of earlier calls.
+func (t *Tail) Reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept, t.cut, t.repeats = t.kept[:0], false, false
 }
 
-// String is the tail on one line, at most tailKept bytes of it.
-func (t *tail) String() string {
+// String is the tail on one line, at most Kept bytes of it.
+func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.repeats {
-		return "what it wrote " + repeatsSecret
+		return "what it wrote " + Repeats
 	}
 	kept, cut := t.kept, t.cut
 	for cut && len(kept) > 0 && !utf8.RuneStart(kept[0]) {
 		kept = kept[1:] // the rest of a character that was cut in two
 	}
 	line := oneLine(kept)
-	if over := len(line) - tailKept; over > 0 {
+	if over := len(line) - Kept; over > 0 {
 		for !utf8.RuneStart(line[over]) {
 			over++
 		}
@@ -104,16 +107,16 @@ func (t *tail) String() string {
 	return line
 }
 
-// after appends the tail to the text of a failure.
-func (t *tail) after(text string) string {
+// After appends the tail to the text of a failure.
+func (t *Tail) After(text string) string {
 	if line := t.String(); line != "" {
 		return text + ": " + line
 	}
 	return text
 }
 
-// detail is the tail for a failure's Detail, or "" if it is empty.
-func (t *tail) detail() string {
+// Detail is the tail for a failure's Detail, or "" if it is empty.
+func (t *Tail) Detail() string {
 	if line := t.String(); line != "" {
 		return "stderr: " + line
 	}

@@ -1,10 +1,19 @@
-package transport
+package output
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
+
+func write(t *testing.T, to *Tail, said []byte) {
+	t.Helper()
+	if n, err := to.Write(said); n != len(said) || err != nil {
+		t.Fatalf("it took %d bytes of %d: %v", n, len(said), err)
+	}
+}
 
 func TestStderrIsShownOnOneLineWithoutTricks(t *testing.T) {
 	for name, c := range map[string]struct{ said, want string }{
@@ -21,8 +30,8 @@ func TestStderrIsShownOnOneLineWithoutTricks(t *testing.T) {
 		"a zero-width joint": {"a\u200bb", `a\u200bb`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l tail
-			l.add([]byte(c.said))
+			var l Tail
+			write(t, &l, []byte(c.said))
 			if got := l.String(); got != c.want {
 				t.Errorf("shown as %s, want %s", got, c.want)
 			}
@@ -32,20 +41,20 @@ func TestStderrIsShownOnOneLineWithoutTricks(t *testing.T) {
 
 func TestT3_TheTailIsBoundedHoweverItIsShown(t *testing.T) {
 	for name, c := range map[string]struct{ said, want string }{
-		"exactly as much":                {strings.Repeat("x", tailKept), strings.Repeat("x", tailKept)},
-		"one byte more":                  {"a" + strings.Repeat("x", tailKept), "…" + strings.Repeat("x", tailKept)},
-		"a character cut in two":         {"界" + strings.Repeat("x", tailKept-1), "…" + strings.Repeat("x", tailKept-1)},
-		"escapes that take more room":    {strings.Repeat("\x00", tailKept), "…" + strings.Repeat(`\x00`, tailKept/4)},
-		"and characters next to them":    {strings.Repeat("\x00界", tailKept/4), "…0界" + strings.Repeat(`\x00界`, tailKept/7)},
-		"and nothing but broken letters": {strings.Repeat("\xbf", tailKept+1), "…"},
+		"exactly as much":                {strings.Repeat("x", Kept), strings.Repeat("x", Kept)},
+		"one byte more":                  {"a" + strings.Repeat("x", Kept), "…" + strings.Repeat("x", Kept)},
+		"a character cut in two":         {"界" + strings.Repeat("x", Kept-1), "…" + strings.Repeat("x", Kept-1)},
+		"escapes that take more room":    {strings.Repeat("\x00", Kept), "…" + strings.Repeat(`\x00`, Kept/4)},
+		"and characters next to them":    {strings.Repeat("\x00界", Kept/4), "…0界" + strings.Repeat(`\x00界`, Kept/7)},
+		"and nothing but broken letters": {strings.Repeat("\xbf", Kept+1), "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l tail
+			var l Tail
 			for _, b := range []byte(c.said) {
-				l.add([]byte{b})
+				write(t, &l, []byte{b})
 			}
 			got := l.String()
-			if len(got) > tailKept+len("…") {
+			if len(got) > Kept+len("…") {
 				t.Errorf("%d bytes", len(got))
 			}
 			if got != c.want {
@@ -60,32 +69,32 @@ func TestT3_WhatWasSaidBeforeItsTimeWasOverIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeAll(r, w) // what holds the other end is a daemon
+	defer func() { _ = errors.Join(r.Close(), w.Close()) }() // what holds the other end is a daemon
 	if _, err := w.WriteString("no memory\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.SetReadDeadline(longAgo()); err != nil {
+	if err := r.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	var l tail
-	l.drain(r)
+	var l Tail
+	l.Drain(r)
 	if got := l.String(); got != "no memory" {
 		t.Errorf("kept is %q", got)
 	}
 }
 
 func TestATailThatWasResetIsEmpty(t *testing.T) {
-	var l tail
-	l.add([]byte(strings.Repeat("x", 2*tailKept)))
-	l.reset()
-	if got := l.after("exited"); got != "exited" {
+	var l Tail
+	write(t, &l, []byte(strings.Repeat("x", 2*Kept)))
+	l.Reset()
+	if got := l.After("exited"); got != "exited" {
 		t.Errorf("said %s", got)
 	}
-	if got := l.detail(); got != "" {
+	if got := l.Detail(); got != "" {
 		t.Errorf("detail %s", got)
 	}
-	l.add([]byte("oh"))
-	if got := l.after("exited"); got != "exited: oh" {
+	write(t, &l, []byte("oh"))
+	if got := l.After("exited"); got != "exited: oh" {
 		t.Errorf("said %s", got)
 	}
 }
