@@ -14,7 +14,8 @@
 //     is durable; no result means that it is not.
 //   - L6 A file continues where it ended. Each line contains the hash of the
 //     previous line, across rotations and restarts, so that a changed, removed or
-//     inserted line is detected.
+//     inserted line is detected. Each record is one line: a record cannot insert
+//     another line, or one that cannot be read back.
 //   - L7 A record that differs from what the caller was told is corrected:
 //     another record follows it, which is retried until it is kept or the trail
 //     is closed.
@@ -22,7 +23,11 @@ package audit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/hookgate/hookgate/chain"
 )
 
 // Record is one entry of the trail.
@@ -31,8 +36,24 @@ type Record struct {
 	Offset uint64
 	// Time is when the recorded event happened.
 	Time time.Time
-	// Body is one JSON object, kept byte for byte.
+	// Body is one JSON object, kept byte for byte except that line breaks become
+	// spaces.
 	Body []byte
+}
+
+// largestBody is the maximum length of a record's body, in bytes. A line with
+// such a body is well below the limit for reading lines.
+const largestBody = largestTail / 2
+
+// line returns the body as one line (L6), or an error if that is impossible.
+func (r *Record) line() ([]byte, error) {
+	switch {
+	case len(r.Body) == 0:
+		return nil, errors.New("a record is empty")
+	case len(r.Body) > largestBody:
+		return nil, fmt.Errorf("a record has %d bytes, and at most %d can be read back", len(r.Body), largestBody)
+	}
+	return chain.OneLine(r.Body), nil
 }
 
 // Store keeps the trail. It is safe for concurrent use.

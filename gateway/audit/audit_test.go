@@ -132,7 +132,7 @@ func TestL3_WhatDoesNotFitIsCountedAndHoldsNobodyUp(t *testing.T) {
 		for i := range 1000 {
 			tr.Keep(record(i))
 		}
-		tr.Keep(Record{Body: make([]byte, 2<<20)})
+		tr.Keep(Record{Body: make([]byte, 1<<20)})
 		if took := time.Since(began); took > 0 {
 			t.Errorf("keeping took %v", took)
 		}
@@ -271,6 +271,67 @@ func TestL6_AFileCarriesOnOverRestartsAndRotations(t *testing.T) {
 	_, later, err := bodies(path)
 	if files, _ := earlierFiles(path); err != nil || len(files) != 2 || later.First < 50 || later.Last != 100 {
 		t.Errorf("of the earlier ones %v are kept, records %d to %d, error %v", files, later.First, later.Last, err)
+	}
+}
+
+func TestL6_NoRecordPutsInALineOrBreaksTheChain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	forged := string(appendLine(nil, 2, [sha256.Size]byte{}, []byte(`{"i":"forged"}`)))
+	for name, tc := range map[string]struct {
+		body, want string // no want is a refusal
+	}{
+		"a line break":                  {"{\"i\":\n1}", `{"i": 1}`},
+		"a line break of another kind":  {"{\"i\":\r\n1}", `{"i":  1}`},
+		"one at its end":                {"{\"i\":1}\n", `{"i":1} `},
+		"a line of its own":             {"{\"i\":1}}\n" + forged, `{"i":1}} ` + forged},
+		"one within a text":             {"{\"i\":\"\n\"}", `{"i":" "}`},
+		"nothing":                       {"", ""},
+		"the longest there can be":      {strings.Repeat("x", largestBody), strings.Repeat("x", largestBody)},
+		"longer than what can be read":  {strings.Repeat("x", largestBody+1), ""},
+		"line breaks and nothing else":  {"\n\n", "  "},
+		"the longest, with line breaks": {strings.Repeat("\n", largestBody), strings.Repeat(" ", largestBody)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			var stream bytes.Buffer
+			c := &counter{}
+			file, kept := opened(t, FileOptions{Path: path}), &doubtful{}
+			tr := New(Options{Observer: c, Logger: slog.New(slog.DiscardHandler), Outputs: []Output{
+				{Name: "file", Sink: file, Durable: true}, {Name: "stream", Sink: &Lines{To: &stream}}, {Name: "state", Sink: kept, Durable: true},
+			}})
+			bad := Record{Body: []byte(tc.body)}
+			if err := tr.KeepSafely(t.Context(), bad, corrected); (err != nil) != (tc.want == "") {
+				t.Errorf("it was kept safely: %v", err)
+			}
+			tr.Keep(bad)
+			if err := errors.Join(tr.KeepSafely(t.Context(), record(7), corrected), tr.Close()); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{tc.want, tc.want, `{"i":7}`}
+			if tc.want == "" {
+				want = []string{`{"corrected":true}`, `{"i":7}`}
+				c.want(t, 6, 0, 6)
+			}
+			var lines []string
+			if _, err := Read(path, func(l Line) error { lines = append(lines, string(l.Body)); return nil }); err != nil {
+				t.Errorf("the chain is broken: %v", err)
+			}
+			for where, got := range map[string][]string{"the file": lines, "the stream": strings.Split(strings.TrimSuffix(stream.String(), "\n"), "\n"), "the state": kept.has} {
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s has (-want +got):\n%.500s", where, diff)
+				}
+			}
+			f := opened(t, FileOptions{Path: path}) // which reads its last line
+			if err := f.Write(t.Context(), []Record{bad, record(8)}, true); (err != nil) != (tc.want == "") {
+				t.Errorf("written without a trail: %v", err)
+			}
+			closed(t, f)
+			if _, err := Read(path, func(Line) error { return nil }); err != nil {
+				t.Errorf("the chain is broken: %v", err)
+			}
+		})
 	}
 }
 

@@ -152,9 +152,13 @@ func (f *File) Write(_ context.Context, records []Record, durable bool) error {
 	}
 	next, prev := f.next, f.prev
 	f.buffer = f.buffer[:0]
-	for _, r := range records {
+	for i := range records {
+		body, err := records[i].line()
+		if err != nil {
+			return err
+		}
 		begin := len(f.buffer)
-		f.buffer = appendLine(f.buffer, next, prev, r.Body)
+		f.buffer = appendLine(f.buffer, next, prev, body)
 		next, prev = next+1, sha256.Sum256(f.buffer[begin:])
 		f.buffer = append(f.buffer, '\n')
 	}

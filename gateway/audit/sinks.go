@@ -15,8 +15,12 @@ type Lines struct {
 // Write implements [Sink].
 func (l *Lines) Write(_ context.Context, records []Record, _ bool) error {
 	l.buffer = l.buffer[:0]
-	for _, r := range records {
-		l.buffer = append(append(l.buffer, r.Body...), '\n')
+	for i := range records {
+		body, err := records[i].line()
+		if err != nil {
+			return err
+		}
+		l.buffer = append(append(l.buffer, body...), '\n')
 	}
 	_, err := l.To.Write(l.buffer)
 	if cap(l.buffer) > 1<<20 {

@@ -30,7 +30,8 @@ type Output struct {
 // trail.
 type Observer interface {
 	// Written, Dropped and Failed count the records that an output kept, that
-	// were dropped because the queue was full, and that the sink failed to keep.
+	// were dropped because the queue was full, and that the sink failed to keep
+	// or that cannot be one line.
 	// A correction that is retried is counted once, with its final result.
 	Written(output string, records int)
 	Dropped(output string, records int)
@@ -55,8 +56,8 @@ type Options struct {
 // Trail passes records to its outputs, each on its own goroutine, so that a slow
 // one does not delay the others. A trail without outputs keeps nothing.
 type Trail struct {
-	queues   []*queue
-	patience time.Duration
+	queues  []*queue
+	options Options
 }
 
 // New returns a trail. The caller must call Close, which also closes the sinks.
@@ -70,7 +71,7 @@ func New(o Options) *Trail {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 32 << 20
 	}
-	t := &Trail{patience: o.Patience}
+	t := &Trail{options: o}
 	for _, out := range o.Outputs {
 		q := newQueue(out, o)
 		t.queues = append(t.queues, q)
@@ -92,8 +93,24 @@ func (t *Trail) Durable() bool {
 	return false
 }
 
+// admit puts a record on one line before any output gets it, and refuses a record
+// for which that is impossible.
+func (t *Trail) admit(r *Record) (err error) {
+	if r.Body, err = r.line(); err == nil {
+		return nil
+	}
+	for _, q := range t.queues {
+		t.options.Observer.Failed(q.Name, 1)
+	}
+	t.options.Logger.Error("a record is refused by the audit trail", slog.Any("error", err))
+	return fmt.Errorf("audit: %w", err)
+}
+
 // Keep queues a record without waiting for it.
 func (t *Trail) Keep(r Record) {
+	if t.admit(&r) != nil {
+		return // already logged and counted
+	}
 	for _, q := range t.queues {
 		_, _ = q.add(r, nobody) // what was dropped is counted
 	}
@@ -105,6 +122,10 @@ func (t *Trail) Keep(r Record) {
 // one. The first record may have been kept nevertheless, so the replacement
 // follows it and is retried until it is kept (L7).
 func (t *Trail) KeepSafely(ctx context.Context, r Record, instead func(error) Record) error {
+	if err := t.admit(&r); err != nil {
+		t.Keep(instead(err))
+		return err
+	}
 	groups := make([]*group, len(t.queues)) // nil for outputs without a wait
 	var errs []error
 	for i, q := range t.queues {
@@ -166,7 +187,7 @@ func (t *Trail) Close() error {
 		select {
 		case <-q.ended:
 			errs = append(errs, q.err)
-		case <-time.After(2 * t.patience): // a sink that ignores its context
+		case <-time.After(2 * t.options.Patience): // a sink that ignores its context
 			errs = append(errs, fmt.Errorf("audit %s: it does not end", q.Name))
 		}
 	}
