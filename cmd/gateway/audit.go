@@ -161,9 +161,7 @@ func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted 
 		return exitFailed
 	case err != nil:
 		p.complain("gateway audit: %v\n", err)
-		if last.Last > 0 {
-			p.complain("gateway audit: records %d to %d before it are chained\n", last.First, last.Last)
-		}
+		p.sayWhatHolds(err)
 		return exitFailed
 	case last.Last == 0:
 		p.complain("gateway audit: %s has no records\n", file)
@@ -178,6 +176,23 @@ func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted 
 		return exitFailed
 	}
 	return exitOK
+}
+
+// sayWhatHolds says up to which record a chain holds that breaks.
+func (p *program) sayWhatHolds(err error) {
+	broken, ok := errors.AsType[*audit.BreakError](err)
+	if !ok {
+		return
+	}
+	switch holds := broken.Holds; {
+	case broken.Last == 0:
+		p.complain("gateway audit: the chain breaks at its first line: no record of it is shown to be as it was written\n")
+	case holds.Last == 0:
+		p.complain("gateway audit: the chain breaks behind its first record, %d, which may itself be what was changed: no record of it is shown to be as it was written\n", broken.Last)
+	default:
+		p.complain("gateway audit: records %d to %d are chained; head %d:%x\n", holds.First, holds.Last, holds.Last, holds.SHA256)
+		p.complain("gateway audit: the chain breaks behind record %d, which may itself be what was changed: no line that is chained has its hash\n", broken.Last)
+	}
 }
 
 var errStdout = errors.New("stdout")

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,8 +72,63 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 		t.Errorf("the end cut off: %+v", got)
 	}
 	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
-	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "records 1 to 1 before it are chained") {
+	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "breaks behind its first record, 1, which may itself be what was changed") {
 		t.Errorf("a record was changed: %+v", got)
+	}
+}
+
+func TestVerifyingSaysUpToWhichRecordAChainHolds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	f, err := audit.OpenFile(audit.FileOptions{Path: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []audit.Record
+	for i := range 6 {
+		records = append(records, audit.Record{Body: fmt.Appendf(nil, `{"i":%d}`, i+1)})
+	}
+	if err := errors.Join(f.Write(t.Context(), records, true), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")[:6]
+	heads := map[int]string{}
+	for i, line := range lines {
+		heads[i+1] = fmt.Sprintf("head %d:%x", i+1, sha256.Sum256([]byte(strings.TrimSuffix(line, "\n"))))
+	}
+	const mayBe = ", which may itself be what was changed"
+	for name, tc := range map[string]struct {
+		change func(lines []string)
+		at     int // the line that is named
+		want   []string
+	}{
+		"the fourth changed":     {func(l []string) { l[3] = strings.Replace(l[3], `"i":4`, `"i":9`, 1) }, 5, []string{"records 1 to 3 are chained; " + heads[3], "breaks behind record 4" + mayBe}},
+		"the fourth removed":     {func(l []string) { l[3] = "" }, 4, []string{"records 1 to 2 are chained; " + heads[2], "breaks behind record 3" + mayBe}},
+		"the fourth made none":   {func(l []string) { l[3] = "{}\n" }, 4, []string{"records 1 to 2 are chained; " + heads[2], "breaks behind record 3" + mayBe}},
+		"the fourth without end": {func(l []string) { l[3] = strings.Repeat("x", 3<<20) + "\n" }, 4, []string{"longer than a line can be", "records 1 to 2 are chained; " + heads[2], "breaks behind record 3" + mayBe}},
+		"the first changed":      {func(l []string) { l[0] = strings.Replace(l[0], `"i":1`, `"i":9`, 1) }, 2, []string{"breaks behind its first record, 1" + mayBe}},
+		"the first made none":    {func(l []string) { l[0] = "{}\n" }, 1, []string{"breaks at its first line"}},
+		"the second changed":     {func(l []string) { l[1] = strings.Replace(l[1], `"i":2`, `"i":9`, 1) }, 3, []string{"records 1 to 1 are chained; " + heads[1], "breaks behind record 2" + mayBe}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := slices.Clone(lines)
+			tc.change(changed)
+			if err := os.WriteFile(file, []byte(strings.Join(changed, "")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := commandLine(t, nil, "", "audit", "--file", file, "--verify")
+			if got.code != 1 || got.stdout != "" {
+				t.Errorf("%+v", got)
+			}
+			for _, want := range append(tc.want, fmt.Sprintf("%s:%d: the chain is broken: ", file, tc.at)) {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("it says\n%swhich lacks\n%s", got.stderr, want)
+				}
+			}
+		})
 	}
 }
 

@@ -20,30 +20,62 @@ type Head struct {
 	SHA256      [sha256.Size]byte
 }
 
+// BreakError says where a chain breaks.
+type BreakError struct {
+	// File and Line are the position of the first line that does not continue
+	// the chain.
+	File string
+	Line int
+	// Holds is the head of the records that are verified: the next record contains
+	// the hash of each of them. Its numbers are 0 if there is none.
+	Holds Head
+	// Last is the number of the last record before the break, 0 if there is none.
+	// No verified line contains its hash, so it may be the one that was changed.
+	Last uint64
+	// Why says what is wrong with the line.
+	Why error
+}
+
+// Error implements error.
+func (e *BreakError) Error() string {
+	return fmt.Sprintf("%s:%d: the chain is broken: %v", e.File, e.Line, e.Why)
+}
+
+// Unwrap returns what is wrong with the line.
+func (e *BreakError) Unwrap() error { return e.Why }
+
 // Read reads the files of a path, oldest first, and calls see with each line
-// while the chain is intact (L6). The error names the first line that breaks it.
-// A file that is being written may end with a partial line.
+// while the chain is intact (L6). If it is not, the error is a [BreakError]. A
+// file that is being written may end with a partial line. The head is that of the
+// lines that were read.
 func Read(path string, see func(Line) error) (Head, error) {
 	files, err := earlierFiles(path)
 	if err != nil {
 		return Head{}, err
 	}
-	var head Head
+	var r reader
 	for _, name := range append(files, path) {
-		if err := head.readFile(name, see); err != nil {
+		if err := r.readFile(name, see); err != nil {
 			if name == path && len(files) > 0 && errors.Is(err, fs.ErrNotExist) {
 				break // a rotation is in progress, or was interrupted
 			}
-			return head, err
+			return r.head, err
 		}
 	}
-	return head, nil
+	return r.head, nil
+}
+
+// reader is the state of reading a chain.
+type reader struct {
+	head Head
+	// before is the head without its last record.
+	before Head
 }
 
 // longestLine is longer than any line.
 const longestLine = largestTail
 
-func (h *Head) readFile(name string, see func(Line) error) error {
+func (r *reader) readFile(name string, see func(Line) error) error {
 	file, err := os.Open(name) //nolint:gosec // the path is the operator's
 	if err != nil {
 		return err
@@ -55,12 +87,14 @@ func (h *Head) readFile(name string, see func(Line) error) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			return r.broken(name, number, errors.New("it is longer than a line can be"))
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", name, number, err)
 		}
-		line, err := h.follow(text[:len(text)-1])
+		line, err := r.follow(text[:len(text)-1])
 		if err != nil {
-			return fmt.Errorf("%s:%d: the chain is broken: %w", name, number, err)
+			return r.broken(name, number, err)
 		}
 		if err := see(line); err != nil {
 			return err
@@ -68,8 +102,13 @@ func (h *Head) readFile(name string, see func(Line) error) error {
 	}
 }
 
+func (r *reader) broken(name string, number int, why error) error {
+	return &BreakError{File: name, Line: number, Holds: r.before, Last: r.head.Last, Why: why}
+}
+
 // follow verifies the next line and adds it to the chain.
-func (h *Head) follow(text []byte) (Line, error) {
+func (r *reader) follow(text []byte) (Line, error) {
+	h := r.head
 	line, err := parseLine(text)
 	switch {
 	case err != nil:
@@ -85,5 +124,6 @@ func (h *Head) follow(text []byte) (Line, error) {
 		h.First = line.N
 	}
 	h.Last, h.SHA256 = line.N, sha256.Sum256(text)
+	r.before, r.head = r.head, h
 	return line, nil
 }
