@@ -26,6 +26,6 @@ func run() int {
 	if len(args) > 0 && args[0] == "ask" { // so that either program can stand in for the other
 		args = args[1:]
 	}
-	p := &ask.Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version}
+	p := &ask.Program{Name: "gateway-ask", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: version}
 	return p.Run(ctx, args)
 }

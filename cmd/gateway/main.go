@@ -66,7 +66,7 @@ type subcommand struct {
 
 // ask puts what stands on stdin to a gateway and prints its answer.
 func (p *program) ask(ctx context.Context, args []string) int {
-	asks := &ask.Program{Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Version: p.version.version}
+	asks := &ask.Program{Name: "gateway ask", Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Version: p.version.version}
 	return asks.Run(ctx, args)
 }
 

@@ -37,6 +37,8 @@ const exitBlocks = 2
 
 // Program is what ask touches of the outside.
 type Program struct {
+	// Name is what it calls itself: there are two programs that ask.
+	Name           string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Version is said to the gateway.
@@ -86,7 +88,7 @@ func namesClient(arg string) bool {
 
 func (p *Program) parse(args []string) (options, error) {
 	var o options
-	flags := flag.NewFlagSet("gateway ask", flag.ContinueOnError)
+	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	flags.SetOutput(p.Stderr)
 	flags.StringVar(&o.url, "url", "", "the `address` of the gateway, of a chain, or of a route")
 	flags.StringVar(&o.client, "client", "", "the agent `name`: stdin is its native hook JSON, the answer is in its native format")
@@ -146,7 +148,7 @@ func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, 
 
 // block denies where no client and no contract says how.
 func (p *Program) block(why string) int {
-	p.complain("gateway ask: denied, since %s", why)
+	p.complain("%s: denied, since %s", p.Name, why)
 	return exitBlocks
 }
 
@@ -178,12 +180,12 @@ func (p *Program) token(file string) (string, error) {
 	}
 	text, err := os.ReadFile(file) //nolint:gosec // whoever runs this names it
 	if err != nil {
-		p.complain("gateway ask: --token-file: %v", err)
+		p.complain("%s: --token-file: %v", p.Name, err)
 		return "", errNoToken
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		p.complain("gateway ask: --token-file: %s does not hold one token", file)
+		p.complain("%s: --token-file: %s does not hold one token", p.Name, file)
 		return "", errNoToken
 	}
 	return "Bearer " + token, nil

@@ -43,9 +43,9 @@ func (p *Program) askClient(ctx context.Context, c *client.Client, o options) in
 
 // deny is the client's own deny of what no gateway decided.
 func (p *Program) deny(c *client.Client, event string, text []byte, why string) int {
-	answer := c.Command(c.Refuse(event, text, "gateway ask could not get a decision: "+why))
+	answer := c.Command(c.Refuse(event, text, p.Name+" could not get a decision: "+why))
 	if answer.Exit == 0 {
-		p.complain("gateway ask: denied, since %s", why)
+		p.complain("%s: denied, since %s", p.Name, why)
 	}
 	return p.give(answer)
 }
@@ -157,7 +157,7 @@ func (p *Program) reason(ctx context.Context, err error, timeout time.Duration) 
 	case errors.Is(err, errStatus):
 		return err.Error()
 	}
-	p.complain("gateway ask: %v", err)
+	p.complain("%s: %v", p.Name, err)
 	if errors.Is(err, errUnreachable) {
 		return errUnreachable.Error()
 	}

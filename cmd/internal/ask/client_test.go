@@ -231,7 +231,7 @@ func TestK3_WithExitCode2StdoutIsEmptyAndStderrIsNot(t *testing.T) {
 func TestK3_AnAnswerThatCannotBePrintedBlocks(t *testing.T) {
 	address := gatewayThat(t, decided("allow", `{}`))
 	var stderr strings.Builder
-	p := &Program{Stdin: strings.NewReader(question(t, "codex")), Stdout: broken{}, Stderr: &stderr}
+	p := &Program{Name: "gateway ask", Stdin: strings.NewReader(question(t, "codex")), Stdout: broken{}, Stderr: &stderr}
 	if code := p.Run(t.Context(), []string{"--client", "codex", "--url", address}); code != 2 || stderr.Len() == 0 {
 		t.Errorf("exit %d, stderr %q", code, stderr.String())
 	}
@@ -241,7 +241,7 @@ func TestK2_AProcessThatIsToldToEndDenies(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	address := gatewayThat(t, func(w http.ResponseWriter, r *http.Request) { stop(); hangs(w, r) })
 	var stdout strings.Builder
-	p := &Program{Stdin: strings.NewReader(question(t, "codex")), Stdout: &stdout, Stderr: io.Discard}
+	p := &Program{Name: "gateway ask", Stdin: strings.NewReader(question(t, "codex")), Stdout: &stdout, Stderr: io.Discard}
 	if code := p.Run(ctx, []string{"--client", "codex", "--url", address}); code != 0 || !strings.Contains(stdout.String(), "it was stopped before it had an answer") {
 		t.Errorf("exit %d, %s", code, &stdout)
 	}

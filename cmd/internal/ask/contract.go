@@ -37,7 +37,7 @@ func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 	outcome, detail, err := put(ctx, route, token, req, max(o.timeout-time.Since(began), time.Millisecond))
 	if err != nil {
 		if detail != "" {
-			p.complain("gateway ask: %s", detail)
+			p.complain("%s: %s", p.Name, detail)
 		}
 		return p.refuse(err.Error())
 	}
@@ -86,7 +86,7 @@ func put(ctx context.Context, route, token string, req *chain.Request, timeout t
 
 // refuse prints a deny of our own.
 func (p *Program) refuse(why string) int {
-	p.complain("gateway ask: denied, since %s", why)
-	deny := chain.Outcome{Decision: chain.Deny, Reason: "gateway ask could not get a decision: " + why}
+	p.complain("%s: denied, since %s", p.Name, why)
+	deny := chain.Outcome{Decision: chain.Deny, Reason: p.Name + " could not get a decision: " + why}
 	return p.print(append(deny.AppendJSON(nil), '\n'))
 }

@@ -20,7 +20,7 @@ type ran struct {
 func run(t *testing.T, stdin io.Reader, args ...string) ran {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := &Program{Stdin: stdin, Stdout: &stdout, Stderr: &stderr, Version: "v1.2.3"}
+	p := &Program{Name: "gateway ask", Stdin: stdin, Stdout: &stdout, Stderr: &stderr, Version: "v1.2.3"}
 	code := p.Run(t.Context(), args)
 	return ran{code, stdout.String(), stderr.String()}
 }
