@@ -20,14 +20,14 @@ func TestG3_WhatIsNotUnderstoodInOptionsIsAnError(t *testing.T) {
 	for _, c := range []struct{ use, option, value, want string }{
 		{"", "", "", `guard "" is unknown; there are destructive-shell, no-force-push, protected-paths, secrets`},
 		{"Secrets", "", "", `guard "Secrets" is unknown; there are destructive-shell, no-force-push, protected-paths, secrets`},
-		{Secrets, "inputs", `"deny"`, `guard "secrets": option "inputs" is unknown; the options are except, input`},
-		{Secrets, "input", `"Deny"`, `guard "secrets": option "input" is "Deny": it is one of deny, allow`},
+		{Secrets, "inputs", `"deny"`, `guard "secrets": option "inputs" is unknown (did you mean "input"?); the options are except, input`},
+		{Secrets, "input", `"Deny"`, `guard "secrets": option "input" is "Deny" (did you mean "deny"?): it is one of deny, allow`},
 		{Secrets, "input", `true`, `guard "secrets": option "input" is true: it is one of deny, allow`},
 		{Secrets, "input", `null`, `guard "secrets": option "input" is null: it is one of deny, allow`},
-		{Secrets, "except", `["jwts"]`, `guard "secrets": option "except" has "jwts": the words are age-key, anthropic-key, `},
+		{Secrets, "except", `["jwts"]`, `guard "secrets": option "except" has "jwts" (did you mean "jwt"?): the words are age-key, anthropic-key, `},
 		{NoForcePush, "allow_lease", `"true"`, `guard "no-force-push": option "allow_lease" is "true": it is true or false`},
 		{NoForcePush, "allow_lease", `1`, `guard "no-force-push": option "allow_lease" is 1: it is true or false`},
-		{NoForcePush, "allow-lease", `true`, `guard "no-force-push": option "allow-lease" is unknown; the options are allow_lease, allow_deletes, fields`},
+		{NoForcePush, "allow-lease", `true`, `guard "no-force-push": option "allow-lease" is unknown (did you mean "allow_lease"?); the options are allow_lease, allow_deletes, fields`},
 		{DestructiveShell, "except", `"remove"`, `guard "destructive-shell": option "except" is "remove": it is a list of texts`},
 		{DestructiveShell, "except", `null`, `guard "destructive-shell": option "except" is null: it is a list of texts`},
 		{DestructiveShell, "except", `["remove",1]`, `guard "destructive-shell": option "except" is ["remove",1]: it is a list of texts`},
@@ -39,7 +39,7 @@ func TestG3_WhatIsNotUnderstoodInOptionsIsAnError(t *testing.T) {
 		{ProtectedPaths, "paths", `["~/"]`, `guard "protected-paths": option "paths" has "~/", which is everything: name what is in it`},
 		{ProtectedPaths, "paths", `["a//b"]`, `guard "protected-paths": option "paths" has "a//b", which has an element ""`},
 		{ProtectedPaths, "paths", `["[a"]`, `guard "protected-paths": option "paths" has "[a", which has a wildcard that is not closed`},
-		{ProtectedPaths, "except", `["/etc/"]`, `guard "protected-paths": option "except" has "/etc/": the words are /etc, `},
+		{ProtectedPaths, "except", `["/etc/"]`, `guard "protected-paths": option "except" has "/etc/" (did you mean "/etc"?): the words are /etc, `},
 	} {
 		with := map[string]json.RawMessage{}
 		if c.option != "" {

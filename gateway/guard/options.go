@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/gateway/internal/suggest"
 )
 
 // options reads what a guard is given, and keeps every mistake in it.
@@ -25,13 +26,23 @@ func (o *options) checkNames(known []OptionDescription) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(names, name) {
-			o.wrong(name, "is unknown; the options are "+strings.Join(names, ", "))
+			o.wrong(name, "is unknown"+didYouMean(name, names)+"; the options are "+strings.Join(names, ", "))
 		}
 	}
 }
 
 func (o *options) wrong(name, why string) {
 	o.errs = append(o.errs, fmt.Errorf("option %q %s", name, why))
+}
+
+// didYouMean names the known word that was probably meant; it is empty where none
+// is near.
+func didYouMean(word string, known []string) string {
+	best := suggest.Nearest(word, known)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
 // err is every mistake that was found, on one line.
@@ -67,7 +78,7 @@ func (o *options) choice(name string, words ...string) string {
 	}
 	word, ok := chain.ReadString(value)
 	if !ok || !slices.Contains(words, word) {
-		o.wrong(name, fmt.Sprintf("is %.40s: it is one of %s", value, strings.Join(words, ", ")))
+		o.wrong(name, fmt.Sprintf("is %.40s%s: it is one of %s", value, didYouMean(word, words), strings.Join(words, ", ")))
 	}
 	return word
 }
@@ -99,7 +110,7 @@ func (o *options) words(name string, known []string) []string {
 	texts := o.texts(name)
 	for _, text := range texts {
 		if !slices.Contains(known, text) {
-			o.wrong(name, fmt.Sprintf("has %.40q: the words are %s", text, strings.Join(known, ", ")))
+			o.wrong(name, fmt.Sprintf("has %.40q%s: the words are %s", text, didYouMean(text, known), strings.Join(known, ", ")))
 		}
 	}
 	return texts
