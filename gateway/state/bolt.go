@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ const fileName = "hookgate.db"
 const (
 	bucketPending = "approvals.pending" // by id
 	bucketSettled = "approvals.settled" // by id
+	bucketDue     = "approvals.due"     // by when something is to be done about them, and id
 	bucketAudit   = "audit"             // by offset, big-endian
 )
 
@@ -89,12 +91,12 @@ func syncDir(path string) error {
 // prepare makes the buckets and expires what nobody waits for any more.
 func (b *Bolt) prepare() error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range []string{bucketPending, bucketSettled, bucketAudit} {
+		for _, name := range []string{bucketPending, bucketSettled, bucketDue, bucketAudit} {
 			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
 			}
 		}
-		left, err := all(tx.Bucket([]byte(bucketPending)), func(*approval.Approval) bool { return true })
+		left, err := all(tx.Bucket([]byte(bucketPending)))
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (b *Bolt) prepare() error {
 				return err
 			}
 		}
-		return nil
+		return scheduleAll(tx)
 	})
 }
 
@@ -165,7 +167,7 @@ func (b *Bolt) Create(ctx context.Context, q approval.Question, ttl time.Duratio
 		}
 		now := b.time()
 		a := approval.Approval{Question: q, State: approval.Pending, CreatedAt: now, ExpiresAt: now.Add(ttl)}
-		return a, put(tx, bucketPending, &a)
+		return a, errors.Join(put(tx, bucketPending, &a), schedule(tx, &a))
 	})
 	if err == nil {
 		b.changed(q.ID)
@@ -231,36 +233,23 @@ func (b *Bolt) Attend(context.Context, []string) error { return nil }
 
 // Tidy implements [approval.Store].
 func (b *Bolt) Tidy(ctx context.Context) error {
-	over := func(a *approval.Approval) bool { return !b.time().Before(a.ExpiresAt) }
-	old := func(a *approval.Approval) bool { return b.time().Sub(a.SettledAt) > remembered }
 	// Mostly there is nothing to do, which is found out without writing.
-	idle, err := view(ctx, b, func(tx *bbolt.Tx) (bool, error) {
-		expired, err := all(tx.Bucket([]byte(bucketPending)), over)
-		if err != nil {
-			return false, err
-		}
-		forgotten, err := all(tx.Bucket([]byte(bucketSettled)), old)
-		return len(expired)+len(forgotten) == 0, err
-	})
-	if err != nil || idle {
+	ids, err := view(ctx, b, func(tx *bbolt.Tx) ([]string, error) { return due(tx, b.time()), nil })
+	if err != nil || len(ids) == 0 {
 		return err
 	}
-	expired, err := update(ctx, b, func(tx *bbolt.Tx) ([]approval.Approval, error) {
-		forgotten, err := all(tx.Bucket([]byte(bucketSettled)), old)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range forgotten {
-			if err := tx.Bucket([]byte(bucketSettled)).Delete([]byte(a.ID)); err != nil {
-				return nil, err
+	expired, err := update(ctx, b, func(tx *bbolt.Tx) (expired []string, err error) {
+		for _, id := range due(tx, b.time()) {
+			a, err := find(tx, id)
+			switch {
+			case err != nil:
+			case a.State == approval.Pending:
+				expired = append(expired, id)
+				err = settle(tx, &a, approval.Expired, approval.Settlement{}, b.time())
+			default:
+				err = errors.Join(tx.Bucket([]byte(bucketSettled)).Delete([]byte(id)), unschedule(tx, &a))
 			}
-		}
-		expired, err := all(tx.Bucket([]byte(bucketPending)), over)
-		if err != nil {
-			return nil, err
-		}
-		for i := range expired {
-			if err := settle(tx, &expired[i], approval.Expired, approval.Settlement{}, b.time()); err != nil {
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -269,8 +258,65 @@ func (b *Bolt) Tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range expired {
-		b.changed(expired[i].ID)
+	for _, id := range expired {
+		b.changed(id)
+	}
+	return nil
+}
+
+// schedule notes when something is to be done about an approval: to expire it,
+// and once it is settled to forget it. So what is due is found without reading
+// the others, each of which has a whole call in it.
+func schedule(tx *bbolt.Tx, a *approval.Approval) error {
+	return tx.Bucket([]byte(bucketDue)).Put(dueKey(a), nil)
+}
+
+func unschedule(tx *bbolt.Tx, a *approval.Approval) error {
+	return tx.Bucket([]byte(bucketDue)).Delete(dueKey(a))
+}
+
+// dueKey is where an approval stands in the order in which they are due.
+func dueKey(a *approval.Approval) []byte {
+	at := a.ExpiresAt.Add(time.Microsecond - 1) // never before it
+	if a.State != approval.Pending {
+		at = a.SettledAt.Add(remembered + time.Microsecond)
+	}
+	return append(binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())), a.ID...)
+}
+
+// due are the ids of the approvals about which something is to be done by now.
+func due(tx *bbolt.Tx, now time.Time) []string {
+	var ids []string
+	cursor := tx.Bucket([]byte(bucketDue)).Cursor()
+	for key, _ := cursor.First(); key != nil; key, _ = cursor.Next() {
+		if int64(binary.BigEndian.Uint64(key)) > now.UnixMicro() { //nolint:gosec // times of today fit
+			break
+		}
+		ids = append(ids, string(key[8:]))
+	}
+	return ids
+}
+
+// scheduleAll schedules every approval anew: a file may be of a version that did
+// not, or have been used by one in between.
+func scheduleAll(tx *bbolt.Tx) error {
+	if err := tx.DeleteBucket([]byte(bucketDue)); err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucket([]byte(bucketDue)); err != nil {
+		return err
+	}
+	for _, bucket := range []string{bucketPending, bucketSettled} {
+		err := tx.Bucket([]byte(bucket)).ForEach(func(_, text []byte) error {
+			var a approval.Approval
+			if err := json.Unmarshal(text, &a); err != nil {
+				return err
+			}
+			return schedule(tx, &a)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -316,24 +362,22 @@ func put(tx *bbolt.Tx, bucket string, a *approval.Approval) error {
 
 // settle moves an approval from the pending ones to the settled ones.
 func settle(tx *bbolt.Tx, a *approval.Approval, to approval.State, s approval.Settlement, now time.Time) error {
-	a.State, a.Settlement, a.SettledAt = to, s, now
-	if err := tx.Bucket([]byte(bucketPending)).Delete([]byte(a.ID)); err != nil {
+	if err := errors.Join(tx.Bucket([]byte(bucketPending)).Delete([]byte(a.ID)), unschedule(tx, a)); err != nil {
 		return err
 	}
-	return put(tx, bucketSettled, a)
+	a.State, a.Settlement, a.SettledAt = to, s, now
+	return errors.Join(put(tx, bucketSettled, a), schedule(tx, a))
 }
 
-// all are the approvals of a bucket that keep holds for.
-func all(bucket *bbolt.Bucket, keep func(*approval.Approval) bool) ([]approval.Approval, error) {
+// all are the approvals of a bucket.
+func all(bucket *bbolt.Bucket) ([]approval.Approval, error) {
 	var found []approval.Approval
 	err := bucket.ForEach(func(_, text []byte) error {
 		var a approval.Approval
 		if err := json.Unmarshal(text, &a); err != nil {
 			return err
 		}
-		if keep(&a) {
-			found = append(found, a)
-		}
+		found = append(found, a)
 		return nil
 	})
 	return found, err

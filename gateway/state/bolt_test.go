@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
 	"github.com/hookgate/hookgate/gateway/approval"
@@ -112,6 +114,99 @@ func TestWhatWasSettledIsForgottenAfterADay(t *testing.T) {
 		if err != nil || len(left) != step.want {
 			t.Errorf("after %v more %d are left: %v", step.after, len(left), err)
 		}
+	}
+}
+
+// change changes the file itself, as another version of the program might.
+func change(t *testing.T, b *Bolt, how func(tx *bbolt.Tx) error) {
+	t.Helper()
+	if err := b.db.Update(how); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTidyingReadsOnlyWhatIsDue(t *testing.T) {
+	now := time.Now()
+	b := openBolt(t, BoltOptions{Dir: t.TempDir(), Now: func() time.Time { return now }})
+	for _, id := range []string{"pending", "settled"} {
+		if _, err := b.Create(t.Context(), statetest.Question(id), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := b.Settle(t.Context(), "settled", approval.Allowed, approval.Settlement{}); err != nil {
+		t.Fatal(err)
+	}
+	for bucket, id := range map[string]string{bucketPending: "pending", bucketSettled: "settled"} {
+		change(t, b, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucket)).Put([]byte(id), []byte("unreadable")) })
+	}
+	now = now.Add(time.Hour - time.Microsecond)
+	if err := b.Tidy(t.Context()); err != nil {
+		t.Errorf("it read what is not due: %v", err)
+	}
+	now = now.Add(time.Microsecond)
+	if err := b.Tidy(t.Context()); err == nil {
+		t.Error("it did not read what is due")
+	}
+}
+
+func TestAFileOfAVersionThatHadNoOrderOfWhatIsDueIsTidiedAndLosesNothing(t *testing.T) {
+	for name, earlier := range map[string]func(tx *bbolt.Tx) error{
+		"by a version before it":                      func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(bucketDue)) },
+		"by this one, with such a version in between": func(tx *bbolt.Tx) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, now := t.TempDir(), time.Now()
+			clock := func() time.Time { return now }
+			b := openBolt(t, BoltOptions{Dir: dir, Now: clock})
+			for _, id := range []string{"allowed", "waiting"} {
+				if _, err := b.Create(t.Context(), statetest.Question(id), time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			allowed, _, err := b.Settle(t.Context(), "allowed", approval.Allowed, approval.Settlement{By: "ann", Message: "fine"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(t, b, earlier)
+			late := allowed // settled by the earlier version
+			late.ID, late.SettledAt = "late", late.SettledAt.Add(time.Minute)
+			change(t, b, func(tx *bbolt.Tx) error { return put(tx, bucketSettled, &late) })
+			closeBolt(t, b)
+			b = openBolt(t, BoltOptions{Dir: dir, Now: clock})
+			for _, want := range []approval.Approval{allowed, late} {
+				if got, err := b.Get(t.Context(), want.ID); err != nil || !cmp.Equal(got, want) {
+					t.Errorf("%s: %v:\n%s", want.ID, err, cmp.Diff(want, got))
+				}
+			}
+			for _, step := range []struct {
+				after time.Duration
+				want  []string
+			}{
+				{24 * time.Hour, []string{"waiting", "late", "allowed"}},
+				{time.Microsecond, []string{"late"}},
+				{time.Minute - time.Microsecond, []string{"late"}},
+				{time.Microsecond, nil},
+			} {
+				now = now.Add(step.after)
+				if err := b.Tidy(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				left, err := b.List(t.Context(), approval.Filter{Limit: 10})
+				var ids []string
+				for _, a := range left {
+					ids = append(ids, a.ID)
+				}
+				if diff := cmp.Diff(step.want, ids); diff != "" || err != nil {
+					t.Errorf("after %v more (-want +got), %v:\n%s", step.after, err, diff)
+				}
+			}
+			change(t, b, func(tx *bbolt.Tx) error {
+				if key, _ := tx.Bucket([]byte(bucketDue)).Cursor().First(); key != nil {
+					t.Errorf("%q is still to be tidied", key)
+				}
+				return nil
+			})
+		})
 	}
 }
 
