@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -216,6 +217,23 @@ func TestLoad_WhatABasisFileLeavesOutOrSaysWithNullHasItsDefault(t *testing.T) {
 		write(t, dir, map[string]string{"hooks.json": text})
 		if _, err := Load(Options{ConfigFile: file}); err == nil {
 			t.Errorf("%s loads", text)
+		}
+	}
+}
+
+func TestLoad_WhatABasisFileSaysThatLeavesAHookUnaskedOrUnboundedIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for says, want := range map[string]string{
+		`"tools": []`:          "tools: an empty list is no tool at all: leave the key out for every tool",
+		`"timeout_ms": 0`:      "timeout_ms: 0 is not between 1 and 600000",
+		`"timeout_ms": 600001`: "timeout_ms: 600001 is not between 1 and 600000",
+		`"timeuot_ms": 1000`:   `unknown key "timeuot_ms"; did you mean "timeout_ms"?`,
+		`"remark": "see wiki"`: `unknown key "remark"; known are `,
+	} {
+		write(t, dir, map[string]string{"hooks.json": `{"schema": 1, "hooks": [{"name": "g", "command": ["/bin/true"], ` + says + `}]}`})
+		set, err := Load(Options{ConfigFile: filepath.Join(dir, "hooks.json")})
+		if said := refused(t, dir, set, err); len(said) != 1 || !strings.Contains(said[0], want) {
+			t.Errorf("%s: %q, want %s", says, said, want)
 		}
 	}
 }
