@@ -31,4 +31,6 @@
 //     before its sender is known, and no caller reaches more than its entry names.
 //   - G12 If decisions must be recorded durably, nothing is allowed before its
 //     record is durable.
+//   - G13 Every connection to the main listener is counted, even if it never sends
+//     a request.
 package gateway

@@ -324,8 +324,9 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 
 	mainServer, adminServer := g.newServer(g.mainHandler(), g.options.BodyTimeout), g.newServer(g.adminHandler(), adminPatience)
 	g.secure(mainServer)
+	g.watchArrivals(mainServer)
 	failed := make(chan error, 2)
-	background.Go(func() { failed <- served(g.serveMain(mainServer, main)) })
+	background.Go(func() { failed <- served(g.serveMain(mainServer, arrivals{main})) })
 	background.Go(func() { failed <- served(adminServer.Serve(admin)) })
 	g.log.LogAttrs(ctx, slog.LevelInfo, "serving",
 		slog.String("addr", main.Addr().String()), slog.String("admin_addr", admin.Addr().String()),

@@ -237,6 +237,7 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 // into a deny.
 func (g *Gateway) answered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		isServed(r)
 		seen := &recorder{ResponseWriter: w}
 		defer g.settle(seen, r, time.Now())
 		if g.stopping.Load() {

@@ -9,7 +9,7 @@ type collector struct{ *Metrics }
 
 func (c collector) own() []prometheus.Collector {
 	all := []prometheus.Collector{
-		c.requests.total, c.requests.duration, c.requests.inFlight, c.requests.limit, c.clients.degradations, c.clients.refusals,
+		c.requests.total, c.requests.duration, c.requests.inFlight, c.requests.limit, c.unserved.total, c.clients.degradations, c.clients.refusals,
 		c.build, c.reloads, c.good, c.authFailures, c.approvals.total, c.approvals.pending, c.approvals.up,
 		c.audit.records, c.audit.withheld,
 	}

@@ -82,6 +82,7 @@ type Metrics struct {
 	shapes    *shapes
 	active    atomic.Pointer[active] // nil before the first configuration
 	requests  *requests
+	unserved  *unserved
 	clients   *clients
 	approvals *approvals
 
@@ -105,6 +106,7 @@ func New(o Options) (*Metrics, error) {
 	m := &Metrics{
 		shapes:    newShapes(o.MaxBudget, o.MaxTimeout, o.MaxTurn),
 		requests:  newRequests(&o),
+		unserved:  newUnserved(),
 		clients:   newClients(&o),
 		approvals: newApprovals(o.Approvals),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{

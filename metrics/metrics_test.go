@@ -52,6 +52,7 @@ var published = map[string]string{
 	"hookgate_client_refusals_total":                        "client status",
 	"hookgate_http_requests_in_flight":                      "",
 	"hookgate_http_requests_in_flight_limit":                "",
+	"hookgate_http_unserved_connections_total":              "why",
 	"hookgate_certificate_expiry_timestamp_seconds":         "certificate hook",
 	"hookgate_hook_timeout_seconds":                         "hook",
 	"hookgate_config_reloads_total":                         "result",
@@ -513,4 +514,23 @@ hookgate_approvals_total{outcome="withdrawn"} 5
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "hookgate_approvals_total", "hookgate_approvals_pending", "hookgate_approvals_store_up"); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestConnectionsThatAreNotServedAreCountedByWhy(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(metrics.Options{
+		Registerer: registry, MaxTimeout: time.Second, MaxBudget: time.Second, MaxTurn: time.Second,
+		InFlight: nobody, MaxInFlight: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for why := range metrics.UnservedTimeout + 2 { // the first and the last are no reason
+		for range int(why) {
+			m.Unserved(why)
+		}
+	}
+	counted(t, registry, "hookgate_http_unserved_connections_total", map[string]float64{
+		"silent": 1, "handshake": 2, "malformed": 3, "timeout": 4,
+	})
 }

@@ -101,17 +101,22 @@ func overview() sheet {
 			}},
 			{title: "Requests", panels: []panel{
 				{
-					kind: stack, title: "Requests by route and status", unit: requests, width: 8,
+					kind: stack, title: "Requests by route and status", unit: requests, width: 6,
 					does:    "499: the caller disconnected, because its timeout is shorter than the chain's. 503: the gateway is at its limit; add replicas, or find what hangs.",
 					queries: []query{{expr: summed("route, code", "hookgate_http_requests_total", ofJob) + " > 0", legend: "{{route}} {{code}}"}},
 				},
 				{
-					kind: lines, title: "Requests without a decision", unit: requests, width: 8,
+					kind: lines, title: "Requests without a decision", unit: requests, width: 6,
 					does:    "Refused before any hook was asked; each is a deny for its caller. 400: a client that speaks another version. 401 and 403: authentication and authorization of callers. 413: HOOKGATE_MAX_REQUEST_BYTES.",
 					queries: []query{{expr: summed("code", "hookgate_http_requests_total", ofJob+`,code=~"[45].."`), legend: "{{code}}"}},
 				},
 				{
-					kind: lines, title: "Request latency p99 by route", unit: seconds, width: 8,
+					kind: lines, title: "Connections without a request", unit: perSecond, width: 6,
+					does:    "Refused before there was a request. malformed, handshake: not HTTP or TLS, or headers that are over the limit or cut off. timeout: headers that did not arrive in time. A high rate of these is a scan or an attack; silent alone is mostly health checks.",
+					queries: []query{{expr: summed("why", "hookgate_http_unserved_connections_total", ofJob), legend: "{{why}}"}},
+				},
+				{
+					kind: lines, title: "Request latency p99 by route", unit: seconds, width: 6,
 					does:    "Includes reading the request and writing the response. If it is much higher than the decision latency, callers are slow or bodies are large.",
 					queries: []query{{expr: quantile("0.99", "route", "hookgate_http_request_duration_seconds", ofJob), legend: "{{route}}"}},
 				},
