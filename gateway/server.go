@@ -83,7 +83,7 @@ func routes() []metrics.Route {
 // mainHandler serves the main listener.
 func (g *Gateway) mainHandler() http.Handler {
 	root := chi.NewRouter()
-	root.Use(g.answered, g.traced, g.admitted)
+	root.Use(g.answered, g.traced, heads, g.admitted)
 	root.Get(routeOpenAPI, serveOpenAPI) // public: says nothing about this gateway
 	newPages(g).register(root)
 	r := root.With(g.permitted)
@@ -113,11 +113,25 @@ func allowedMethods(r *http.Request) string {
 	routes := chi.RouteContext(r.Context()).Routes
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
-			allowed = append(allowed, method)
+		if !routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			continue
+		}
+		allowed = append(allowed, method)
+		if method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
 		}
 	}
 	return strings.Join(allowed, ", ")
+}
+
+// heads routes HEAD to the handler of GET. The HTTP server omits the body.
+func heads(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			chi.RouteContext(r.Context()).RouteMethod = http.MethodGet
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {

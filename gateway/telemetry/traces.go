@@ -72,7 +72,7 @@ func (t *Traces) Serve(ctx context.Context, header http.Header) (context.Context
 
 // knownMethod keeps what a caller makes up out of the names of spans.
 func knownMethod(method string) string {
-	if method == http.MethodGet || method == http.MethodPost {
+	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
 		return method
 	}
 	return "_OTHER"
