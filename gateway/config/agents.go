@@ -39,7 +39,7 @@ func (l *loader) agent(name, shown, path string, data []byte) {
 	r := l.reading(shown, path)
 	p := profileReading{reading: r, places: map[string]value{}, profile: agentproc.DefaultProfile()}
 	p.profile.Name, p.profile.Dir = name, filepath.Dir(path)
-	if root := r.root(data, noProfile); root != nil {
+	if root := r.root(data, noProfile); root != nil && !r.isOther(value{node: root}, forAgent) {
 		p.read(value{node: root}, l.set, &l.options)
 	}
 	l.took(r)

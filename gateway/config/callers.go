@@ -42,7 +42,7 @@ func (l *loader) callers() error {
 	}
 	r := l.reading(name, path)
 	c := callersReading{reading: r, chains: l.set.chainNames(), hashes: map[[sha256.Size]byte]string{}}
-	if root := r.root(data, noCallers); root != nil {
+	if root := r.root(data, noCallers); root != nil && !r.isOther(value{node: root}, forCallers) {
 		c.read(value{node: root})
 	}
 	l.took(r)

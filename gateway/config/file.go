@@ -47,7 +47,7 @@ func (f *File) AuditMistake(message string) Error {
 func (r *reading) parseFile(data []byte) *File {
 	f := &File{Path: r.file, budgetAt: place{line: 1, column: 1}}
 	root := r.root(data, noConfiguration)
-	if root == nil {
+	if root == nil || r.isOther(value{node: root}, forHooks) {
 		return f
 	}
 	known := []string{"schema", "budget_ms", "on_uncovered", "hooks"}

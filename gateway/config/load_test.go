@@ -494,3 +494,55 @@ func TestApproval_APersonHasMinutesAndMayHaveMoreThanTheBudget(t *testing.T) {
 		t.Errorf("%v: %v and %v: %v", a.IsApproval(), a.Timeout, b.Timeout, set.Warnings)
 	}
 }
+
+func TestLoad_AFileThatIsForSomethingElseIsCalledByItsName(t *testing.T) {
+	const (
+		hooks   = "schema: 1\nhooks: []\n"
+		callers = "# who\nschema: 1\ncallers: []\n"
+		issuers = "schema: 1\nissuers: []\n"
+		profile = "command: ./coder\nargs: [x]\n"
+		partial = "permission: true\n"
+	)
+	isCallers := "this is a callers file, not a hooks file: HOOKGATE_CALLERS names it, and gateway check reads it when it has no argument"
+	isProfile := "this is the profile of an agent, not a hooks file: HOOKGATE_AGENTS_DIR names its directory, and gateway check reads it when it has no argument"
+	for name, tc := range map[string]struct {
+		config, chain, agent, callers string
+		want                          []string
+	}{
+		"each in its place":                {hooks, hooks, profile, callers, nil},
+		"callers in place of hooks":        {callers, "", "", "", []string{"hooks.yaml:2: " + isCallers}},
+		"issuers in place of hooks":        {issuers, "", "", "", []string{"hooks.yaml:1: " + isCallers}},
+		"a profile in place of hooks":      {profile, "", "", "", []string{"hooks.yaml:1: " + isProfile}},
+		"a part of one in place of hooks":  {partial, "", "", "", []string{"hooks.yaml:1: " + isProfile}},
+		"a profile in place of a chain":    {hooks, profile, "", "", []string{"chains/x.yaml:1: " + isProfile}},
+		"hooks in place of a profile":      {hooks, "", hooks, "", []string{"agents/x.yaml:1: this is a hooks file, not the profile of an agent: HOOKGATE_CONFIG names the operator's, HOOKGATE_CHAINS_DIR the directory of the tenants'"}},
+		"hooks in place of callers":        {hooks, "", "", hooks, []string{"callers.yaml:1: this is a hooks file, not a callers file: HOOKGATE_CONFIG names the operator's, HOOKGATE_CHAINS_DIR the directory of the tenants'"}},
+		"an entry in place of a file":      {"name: a\ncommand: [x]\n", "", "", "", []string{`hooks.yaml:1: hooks is missing: write hooks: [] for a chain without any`, `hooks.yaml:1: schema is missing: write schema: 1`, `hooks.yaml:1: unknown key "name"; known are schema, budget_ms, on_uncovered, hooks and audit`, `hooks.yaml:2: unknown key "command"; known are schema, budget_ms, on_uncovered, hooks and audit`}},
+		"neither one thing nor the other":  {"x: 1\n", "", "", "", []string{`hooks.yaml:1: hooks is missing: write hooks: [] for a chain without any`, `hooks.yaml:1: schema is missing: write schema: 1`, `hooks.yaml:1: unknown key "x"; known are schema, budget_ms, on_uncovered, hooks and audit`}},
+		"a list in place of whatever else": {"[]\n", "", "", "", []string{"hooks.yaml:1: want a mapping, not a list"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := Options{ConfigFile: filepath.Join(dir, "hooks.yaml")}
+			files := map[string]string{"hooks.yaml": tc.config}
+			if tc.chain != "" {
+				o.ChainsDir, files["chains/x.yaml"] = filepath.Join(dir, "chains"), tc.chain
+			}
+			if tc.agent != "" {
+				o.AgentsDir, files["agents/x.yaml"] = filepath.Join(dir, "agents"), tc.agent
+			}
+			if tc.callers != "" {
+				o.CallersFile, files["callers.yaml"] = filepath.Join(dir, "callers.yaml"), tc.callers
+			}
+			write(t, dir, files)
+			set, err := Load(o)
+			if tc.want == nil {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			same(t, "the mistakes", tc.want, refused(t, dir, set, err))
+		})
+	}
+}
