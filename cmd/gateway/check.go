@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/hookgate/hookgate/gateway"
 	"github.com/hookgate/hookgate/gateway/audit"
+	"github.com/hookgate/hookgate/gateway/config"
 )
 
 // check validates hooks files: those named, or those of the environment.
@@ -33,20 +35,21 @@ func (p *program) check(_ context.Context, args []string) int {
 	}
 	code := exitOK
 	if len(args) == 0 {
-		return p.checkOne(o) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
+		return p.checkOne(o, s.paths()) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
 	}
 	o.ChainsDir, o.AgentsDir, o.CallersFile = "", "", ""
 	for _, file := range args {
 		o.ConfigFile = file
-		code = max(code, p.checkOne(o)) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
+		code = max(code, p.checkOne(o, map[string]string{file: "an argument"})) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
 	}
 	return code
 }
 
-func (p *program) checkOne(o gateway.Options) int {
+// checkOne checks the files of o. by is what names each of them.
+func (p *program) checkOne(o gateway.Options, by map[string]string) int {
 	report, err := gateway.Check(o)
 	if err != nil {
-		p.complain("%v\n", err)
+		p.complain("%v\n", named(err, by))
 		return exitFailed
 	}
 	if _, err := io.WriteString(p.stdout, report.String()); err != nil {
@@ -54,4 +57,28 @@ func (p *program) checkOne(o gateway.Options) int {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// paths are the files and directories of the configuration, with the variable that
+// names each.
+func (s *settings) paths() map[string]string {
+	return map[string]string{
+		s.Config: prefix + "CONFIG", s.ChainsDir: prefix + "CHAINS_DIR", s.AgentsDir: prefix + "AGENTS_DIR", s.Callers: prefix + "CALLERS",
+	}
+}
+
+// named has what is wrong with a whole file or directory say what names it: where a
+// path leads nowhere, that is what has to be changed.
+func named(err error, by map[string]string) error {
+	mistakes, ok := errors.AsType[config.Errors](err)
+	if !ok {
+		return err
+	}
+	said := slices.Clone(mistakes)
+	for i := range said {
+		if name, known := by[said[i].File]; known && said[i].Line == 0 {
+			said[i].File += " (" + name + ")"
+		}
+	}
+	return said
 }

@@ -223,6 +223,12 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 	if got = commandLine(t, nil, "", "check"); got.code != 0 || !strings.Contains(got.stdout, "ok") {
 		t.Errorf("the built-in chain: code %d, stderr %q", got.code, got.stderr)
 	}
+	if got = commandLine(t, []string{"HOOKGATE_CALLERS=nope.yaml"}, "", "check"); got.code != 1 || got.stderr != "nope.yaml (HOOKGATE_CALLERS): does not exist\n" {
+		t.Errorf("a file that is not there: %+v", got)
+	}
+	if got = commandLine(t, []string{"HOOKGATE_CALLERS=nope.yaml"}, "", "check", "nope.yaml"); got.code != 1 || got.stderr != "nope.yaml (an argument): does not exist\n" {
+		t.Errorf("an argument that is not there: %+v", got)
+	}
 	safe := write("safe.yaml", "schema: 1\nhooks: []\naudit: {required: true}\n")
 	if got = commandLine(t, nil, "", "check", safe); got.code != 0 || !strings.Contains(got.stdout, "warning: "+safe+":3: audit: required is true") {
 		t.Errorf("a trail without a place: code %d, stdout %q", got.code, got.stdout)
@@ -246,7 +252,11 @@ func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 		"HOOKGATE_ALLOW_ANONYMOUS=yes":             `HOOKGATE_ALLOW_ANONYMOUS is "yes", which is not true or false`,
 		"HOOKGATE_ADDR=0.0.0.0:0":                  "HOOKGATE_ALLOW_ANONYMOUS=true",
 		"HOOKGATE_MAX_REQUEST_BYTES=-1":            `HOOKGATE_MAX_REQUEST_BYTES is "-1": give a positive value`,
-		"HOOKGATE_CONFIG=/nowhere/x":               "/nowhere/x",
+		"HOOKGATE_CONFIG=/nowhere/x":               "gateway: /nowhere/x (HOOKGATE_CONFIG): does not exist\n",
+		"HOOKGATE_CONFIG=/dev/null":                "/dev/null (HOOKGATE_CONFIG): is neither a file nor a directory\n",
+		"HOOKGATE_CHAINS_DIR=/nowhere":             "/nowhere (HOOKGATE_CHAINS_DIR): the directory of the chains does not exist\n",
+		"HOOKGATE_AGENTS_DIR=/nowhere":             "/nowhere (HOOKGATE_AGENTS_DIR): the directory of the agents does not exist\n",
+		"HOOKGATE_CALLERS=/nowhere/x":              "/nowhere/x (HOOKGATE_CALLERS): does not exist\n",
 		"HOOKGATE_MAX_TURNS=0":                     `HOOKGATE_MAX_TURNS is "0": give a positive value`,
 		"HOOKGATE_ALLOWED_HOSTS=a,http://b":        `HOOKGATE_ALLOWED_HOSTS is "a,http://b": give names or addresses of hosts, without scheme, port or path`,
 		"HOOKGATE_ALLOWED_HOSTS=b:8080":            "without scheme, port or path",

@@ -57,7 +57,7 @@ func (p *program) serve(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if err != nil {
-		err = errors.Join(err, closeOutputs(o.Audit))
+		err = errors.Join(named(err, s.paths()), closeOutputs(o.Audit))
 		p.complain("gateway: %v\n", err)
 		return exitFailed
 	}
