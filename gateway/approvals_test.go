@@ -413,12 +413,19 @@ func TestG3_ApprovalsWithoutAPlaceOrWithOneOfAnotherAreFatalAtTheStart(t *testin
 	}
 	defer shut(t, b)
 	_, err = New(Options{ConfigFile: dir + "/hooks.yaml", StateDir: dir})
-	if err == nil || !strings.Contains(err.Error(), "hookgate.db is in use by another process") {
+	if err == nil || !strings.Contains(err.Error(), "use: HOOKGATE_STATE_DIR: "+dir+"/hookgate.db is in use by another process") {
 		t.Errorf("with one of another: %v", err)
 	}
-	_, err = New(Options{ConfigFile: dir + "/hooks.yaml", DatabaseURL: "postgres://u:CANARY@h/x?sslmode=nonsense"})
-	if err == nil || !strings.Contains(err.Error(), "the URL of the database: ") || strings.Contains(err.Error(), "CANARY") {
-		t.Errorf("with a bad URL: %v", err)
+	for _, url := range []string{"postgres://u:CANARY@h/x?sslmode=nonsense", "postgres://u:CANARY@h:port/x", "host=h password=CANARY port=0"} {
+		for name, o := range map[string]Options{"hooks that ask": {ConfigFile: dir + "/hooks.yaml", DatabaseURL: url}, "none that ask": {DatabaseURL: url}} {
+			_, made := New(o)
+			_, checked := Check(o)
+			for _, err := range []error{made, checked} {
+				if err == nil || !strings.HasPrefix(err.Error(), "HOOKGATE_DATABASE_URL names no database: ") || strings.Contains(err.Error(), "CANARY") {
+					t.Errorf("%s and %s: %v", name, url, err)
+				}
+			}
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 	"github.com/hookgate/hookgate/gateway/guard"
 	"github.com/hookgate/hookgate/gateway/memory"
+	"github.com/hookgate/hookgate/gateway/state"
 	"github.com/hookgate/hookgate/metrics"
 	"github.com/hookgate/hookgate/transport"
 )
@@ -170,6 +171,11 @@ func (o Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("the address %q of the main listener is not HOST:PORT, like 127.0.0.1:8080", o.Addr))
 	} else if !isLoopback(o.Addr) && !o.AllowAnonymous && o.CallersFile == "" {
 		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not told apart; say who may call (HOOKGATE_CALLERS), listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
+	}
+	if o.DatabaseURL != "" {
+		if err := state.CheckURL(o.DatabaseURL); err != nil {
+			errs = append(errs, fmt.Errorf("HOOKGATE_DATABASE_URL names no database: %w", err))
+		}
 	}
 	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
 		errs = append(errs, errors.New("a certificate needs its key, and a key its certificate: set both HOOKGATE_TLS_CERT_FILE and HOOKGATE_TLS_KEY_FILE"))

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -46,7 +47,7 @@ func (k *keeper) get() (kept, error) {
 	}
 	b, err := state.OpenBolt(state.BoltOptions{Dir: k.dir})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("HOOKGATE_STATE_DIR: %w", err)
 	}
 	k.open = b
 	return b, nil

@@ -87,6 +87,10 @@ func (p *program) readAuditDatabase(ctx context.Context, url string, filter reco
 		p.complain("gateway audit: which database? Set HOOKGATE_DATABASE_URL\n")
 		return exitUsage
 	}
+	if err := state.CheckURL(url); err != nil {
+		p.complain("gateway audit: %sDATABASE_URL names no database: %v\n", prefix, err)
+		return exitFailed
+	}
 	kept, err := state.NewAuditReader(url) //nolint:contextcheck // it connects when it is used
 	if err != nil {
 		p.complain("gateway audit: %v\n", err)

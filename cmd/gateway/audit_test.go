@@ -193,6 +193,10 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 	if got := commandLine(t, nil, "", "audit", "--file", missing, "--head", fmt.Sprintf("1:%064d", 0)); got.code != 1 {
 		t.Errorf("an empty file and a head: %+v", got)
 	}
+	if got := commandLine(t, []string{"HOOKGATE_DATABASE_URL=postgres://u:hush@h:port/d"}, "", "audit", "--database"); got.code != 1 ||
+		!strings.Contains(got.stderr, "gateway audit: HOOKGATE_DATABASE_URL names no database: ") || strings.Contains(got.stderr, "hush") {
+		t.Errorf("a bad database: %+v", got)
+	}
 	if got := commandLine(t, nil, "", "audit", "-h"); got.code != 0 {
 		t.Errorf("help: %+v", got)
 	}

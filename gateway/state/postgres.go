@@ -64,6 +64,13 @@ func NewPostgres(url string) (*Postgres, error) {
 	return p, nil
 }
 
+// CheckURL says why a URL names no database. It asks nobody. The error leaves
+// passwords out.
+func CheckURL(url string) error {
+	_, err := pgxpool.ParseConfig(url)
+	return err
+}
+
 // newPool returns the connections to the database of a URL, none of which is
 // made yet.
 func newPool(url string) (*pgxpool.Pool, error) {
