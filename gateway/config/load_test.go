@@ -224,11 +224,11 @@ func TestLoad_WhatABasisFileLeavesOutOrSaysWithNullHasItsDefault(t *testing.T) {
 func TestLoad_WhatABasisFileSaysThatLeavesAHookUnaskedOrUnboundedIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	for says, want := range map[string]string{
-		`"tools": []`:          "tools: an empty list is no tool at all: leave the key out for every tool",
+		`"tools": []`:          "tools: an empty list matches no tool: for every tool, leave the key out",
 		`"timeout_ms": 0`:      "timeout_ms: 0 is not between 1 and 600000",
 		`"timeout_ms": 600001`: "timeout_ms: 600001 is not between 1 and 600000",
 		`"timeuot_ms": 1000`:   `unknown key "timeuot_ms"; did you mean "timeout_ms"?`,
-		`"remark": "see wiki"`: `unknown key "remark"; known are `,
+		`"remark": "see wiki"`: `unknown key "remark"; known: `,
 	} {
 		write(t, dir, map[string]string{"hooks.json": `{"schema": 1, "hooks": [{"name": "g", "command": ["/bin/true"], ` + says + `}]}`})
 		set, err := Load(Options{ConfigFile: filepath.Join(dir, "hooks.json")})
@@ -517,8 +517,8 @@ func TestLoad_AFileThatIsForSomethingElseIsCalledByItsName(t *testing.T) {
 		"a profile in place of a chain":    {hooks, profile, "", "", []string{"chains/x.yaml:1: " + isProfile}},
 		"hooks in place of a profile":      {hooks, "", hooks, "", []string{"agents/x.yaml:1: this is a hooks file, not the profile of an agent: HOOKGATE_CONFIG names the operator's, HOOKGATE_CHAINS_DIR the directory of the tenants'"}},
 		"hooks in place of callers":        {hooks, "", "", hooks, []string{"callers.yaml:1: this is a hooks file, not a callers file: HOOKGATE_CONFIG names the operator's, HOOKGATE_CHAINS_DIR the directory of the tenants'"}},
-		"an entry in place of a file":      {"name: a\ncommand: [x]\n", "", "", "", []string{`hooks.yaml:1: hooks is missing: write hooks: [] for a chain without any`, `hooks.yaml:1: schema is missing: write schema: 1`, `hooks.yaml:1: unknown key "name"; known are schema, budget_ms, on_uncovered, hooks and audit`, `hooks.yaml:2: unknown key "command"; known are schema, budget_ms, on_uncovered, hooks and audit`}},
-		"neither one thing nor the other":  {"x: 1\n", "", "", "", []string{`hooks.yaml:1: hooks is missing: write hooks: [] for a chain without any`, `hooks.yaml:1: schema is missing: write schema: 1`, `hooks.yaml:1: unknown key "x"; known are schema, budget_ms, on_uncovered, hooks and audit`}},
+		"an entry in place of a file":      {"name: a\ncommand: [x]\n", "", "", "", []string{`hooks.yaml:1: hooks is missing: for a chain without hooks, write hooks: []`, `hooks.yaml:1: schema is missing: write schema: 1`, `hooks.yaml:1: unknown key "name"; known: schema, budget_ms, on_uncovered, hooks and audit`, `hooks.yaml:2: unknown key "command"; known: schema, budget_ms, on_uncovered, hooks and audit`}},
+		"neither one thing nor the other":  {"x: 1\n", "", "", "", []string{`hooks.yaml:1: hooks is missing: for a chain without hooks, write hooks: []`, `hooks.yaml:1: schema is missing: write schema: 1`, `hooks.yaml:1: unknown key "x"; known: schema, budget_ms, on_uncovered, hooks and audit`}},
 		"a list in place of whatever else": {"[]\n", "", "", "", []string{"hooks.yaml:1: want a mapping, not a list"}},
 	} {
 		t.Run(name, func(t *testing.T) {
