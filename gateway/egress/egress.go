@@ -3,7 +3,8 @@
 // What holds here:
 //
 //   - E1 What is judged is the address that is connected to, whatever name it was
-//     found by, and however it is written; and the name as well.
+//     found by, and however it is written; and the name as well. An address that
+//     leads to another one is judged as both.
 //   - E2 What is allowed by name is not allowed to lead to a forbidden address:
 //     whoever answers for the name could lead it anywhere.
 //   - E3 An address that cannot be read is refused.
@@ -24,6 +25,8 @@ func metadata() []string {
 		"169.254.0.0/16", "fe80::/10", // link-local: AWS, Google, Azure, Oracle, DigitalOcean and others
 		"fd00:ec2::/32",   // AWS over IPv6
 		"fd20:ce::254",    // Google over IPv6
+		"fd00:42::42",     // Scaleway over IPv6
+		"192.0.0.192",     // Oracle's Compute Classic
 		"100.100.100.200", // Alibaba
 		"168.63.129.16",   // Azure's agent
 		"metadata.google.internal",
@@ -115,13 +118,14 @@ func (p *Policy) Permit(host string, addr netip.Addr) error {
 	if p.deny.hasName(name) && !p.allow.hasName(name) {
 		return refused("the name "+name, host, addr)
 	}
-	to := plainAddr(addr)
-	if r, denied := p.deny.rangeOf(to); denied {
-		if _, allowed := p.allow.rangeOf(to); !allowed {
-			return refused(r.String(), host, addr)
+	for _, to := range meanings(addr) {
+		if r, denied := p.deny.rangeOf(to); denied {
+			if _, allowed := p.allow.rangeOf(to); !allowed {
+				return refused(r.String(), host, addr)
+			}
 		}
 	}
-	if _, allowed := p.allow.rangeOf(to); p.deny.everything && !allowed && !p.allow.hasName(name) {
+	if _, allowed := p.allow.rangeOf(plainAddr(addr)); p.deny.everything && !allowed && !p.allow.hasName(name) {
 		return refused("everything that is not allowed", host, addr)
 	}
 	return nil
@@ -159,16 +163,47 @@ func (l *list) rangeOf(addr netip.Addr) (netip.Prefix, bool) {
 	return l.ranges[i], true
 }
 
-// plainAddr is an address without its zone, and that of IPv4 where it leads to
-// one (E1).
+// plainAddr is an address without its zone, and the one that it leads to by
+// itself: that of IPv4 behind one of IPv6, and this machine's own where it is
+// left open, which is how a kernel understands that (E1).
 func plainAddr(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
-	translated := netip.PrefixFrom(netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b}), 96) // of NAT64, RFC 6052
-	if translated.Contains(addr) {
-		bytes := addr.As16()
-		return netip.AddrFrom4([4]byte(bytes[12:]))
+	switch {
+	case addr == netip.IPv4Unspecified():
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case addr == netip.IPv6Unspecified():
+		return netip.IPv6Loopback()
+	case within(addr, 0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0): // NAT64, RFC 6052
+		return embedded(addr, 12)
 	}
 	return addr
+}
+
+// meanings are the addresses that an address may be taken for on its way: itself,
+// the one that it leads to, and those of IPv4 that networks translate it to (E1).
+func meanings(addr netip.Addr) []netip.Addr {
+	itself := addr.Unmap().WithZone("")
+	all := []netip.Addr{plainAddr(addr), itself}
+	switch {
+	case within(itself, 0, 0x64, 0xff, 0x9b, 0, 1), // NAT64 of one's own network, RFC 8215
+		within(itself, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) && itself != netip.IPv6Loopback(): // IPv4-compatible, RFC 4291
+		all = append(all, embedded(itself, 12))
+	case within(itself, 0x20, 0x02): // 6to4, RFC 3056
+		all = append(all, embedded(itself, 2))
+	}
+	return all
+}
+
+// within reports whether an address of IPv6 begins with these bytes.
+func within(addr netip.Addr, begin ...byte) bool {
+	bytes := addr.As16()
+	return addr.Is6() && slices.Equal(bytes[:len(begin)], begin)
+}
+
+// embedded is the address of IPv4 in one of IPv6.
+func embedded(addr netip.Addr, at int) netip.Addr {
+	bytes := addr.As16()
+	return netip.AddrFrom4([4]byte(bytes[at : at+4]))
 }
 
 // Policies are those that all hold.

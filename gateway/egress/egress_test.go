@@ -21,7 +21,8 @@ func TestE1_TheAddressIsJudgedHoweverItIsWritten(t *testing.T) {
 	p := policy(t, Options{NoMetadata: true})
 	for _, spelling := range []string{
 		"169.254.169.254", "::ffff:169.254.169.254", "::ffff:a9fe:a9fe", "64:ff9b::a9fe:a9fe", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "fd20:ce::254",
-		"100.100.100.200", "168.63.129.16", "169.254.170.23",
+		"100.100.100.200", "168.63.129.16", "169.254.170.23", "fd00:42::42", "192.0.0.192",
+		"64:ff9b:1::a9fe:a9fe", "64:ff9b:1:2::a9fe:a9fe", "::169.254.169.254", "2002:a9fe:a9fe::1",
 	} {
 		if err := p.Permit("hooks.example.com", netip.MustParseAddr(spelling)); err == nil || !strings.Contains(err.Error(), "(hooks.example.com) may not be connected to") {
 			t.Errorf("%s: %v", spelling, err)
@@ -29,13 +30,19 @@ func TestE1_TheAddressIsJudgedHoweverItIsWritten(t *testing.T) {
 	}
 	for _, spelling := range []string{
 		"169.254.169.254", "2852039166", "0xA9FEA9FE", "0251.0376.0251.0376", "169.254.43518", "169.16689662", "0xa9.0xfe.0xa9.0xfe", "169.254.169.254.",
-		"::ffff:169.254.169.254", "[fe80::1]", "metadata.google.internal", "METADATA.google.internal.",
+		"::ffff:169.254.169.254", "[2002:a9fe:a9fe::]", "[fe80::1]", "metadata.google.internal", "METADATA.google.internal.",
 	} {
 		if err := p.PermitHost(spelling); err == nil || !strings.Contains(err.Error(), "may not be connected to") {
 			t.Errorf("%s: %v", spelling, err)
 		}
 	}
-	for _, other := range []string{"127.0.0.1", "10.0.0.1", "169.253.0.1", "::1", "8.8.8.8", "64:ff9b::808:808"} {
+	local := policy(t, Options{Deny: []string{"127.0.0.0/8"}})
+	for _, spelling := range []string{"0.0.0.0", "0", "0x0", "[::ffff:0.0.0.0]", "127.1"} {
+		if err := local.PermitHost(spelling); err == nil {
+			t.Errorf("%s is this machine, and permitted", spelling)
+		}
+	}
+	for _, other := range []string{"127.0.0.1", "10.0.0.1", "169.253.0.1", "::1", "8.8.8.8", "64:ff9b::808:808", "2002:808:808::1", "0.0.0.0", "::"} {
 		if err := p.Permit("hooks.example.com", netip.MustParseAddr(other)); err != nil {
 			t.Errorf("%s: %v", other, err)
 		}
@@ -58,6 +65,15 @@ func TestE2_ANameThatIsAllowedDoesNotLeadToAForbiddenAddress(t *testing.T) {
 		"a range with a hole":                     {Options{Deny: []string{"10.0.0.0/8"}, Allow: []string{"10.1.0.0/16"}}, "x", "10.1.2.3", ""},
 		"beside the hole":                         {Options{Deny: []string{"10.0.0.0/8"}, Allow: []string{"10.1.0.0/16"}}, "x", "10.2.2.3", "10.0.0.0/8 is refused"},
 		"a range of IPv4 as IPv6 has it":          {Options{Deny: []string{"::ffff:10.0.0.0/104"}}, "x", "10.2.2.3", "10.0.0.0/8 is refused"},
+		"this machine, by an open address":        {Options{Deny: []string{"127.0.0.0/8"}}, "0.0.0.0", "0.0.0.0", "127.0.0.0/8 is refused"},
+		"the same, mapped":                        {Options{Deny: []string{"127.0.0.1"}}, "x", "::ffff:0.0.0.0", "127.0.0.1/32 is refused"},
+		"the same over IPv6":                      {Options{Deny: []string{"::1"}}, "x", "::", "::1/128 is refused"},
+		"open addresses themselves":               {Options{Deny: []string{"0.0.0.0/8"}}, "x", "0.0.0.0", "0.0.0.0/8 is refused"},
+		"this machine alone is allowed":           {Options{Deny: []string{"*"}, Allow: []string{"127.0.0.1"}}, "x", "0.0.0.0", ""},
+		"all of IPv6, and NAT64":                  {Options{Deny: []string{"::/0"}}, "x", "64:ff9b::808:808", "::/0 is refused"},
+		"NAT64 itself":                            {Options{Deny: []string{"64:ff9b::/96"}}, "x", "64:ff9b::808:808", "64:ff9b::/96 is refused"},
+		"a range of IPv4 behind NAT64":            {Options{Deny: []string{"*"}, Allow: []string{"10.1.0.0/16"}}, "x", "64:ff9b::a01:203", ""},
+		"one of IPv4 behind 6to4":                 {Options{Deny: []string{"*"}, Allow: []string{"10.1.0.0/16"}}, "x", "2002:a01:203::1", "everything that is not allowed is refused"},
 		"everything but a name":                   {Options{Deny: []string{"*"}, Allow: []string{"hooks.example.com"}}, "hooks.example.com", "192.0.2.1", ""},
 		"everything but another name":             {Options{Deny: []string{"*"}, Allow: []string{"hooks.example.com"}}, "other.example.com", "192.0.2.1", "everything that is not allowed is refused"},
 		"everything but a range":                  {Options{Deny: []string{"*"}, Allow: []string{"192.0.2.0/24"}}, "any", "192.0.2.1", ""},
