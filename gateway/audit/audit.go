@@ -19,6 +19,9 @@
 //   - L7 A record that differs from what the caller was told is corrected:
 //     another record follows it, which is retried until it is kept or the trail
 //     is closed.
+//   - L8 A record is acknowledged only if it can be found again: a file that was
+//     removed, moved or changed while the trail writes it is detected at the next
+//     record.
 package audit
 
 import (

@@ -467,6 +467,69 @@ func TestL6_AFailedWriteIsTakenBack(t *testing.T) {
 	}
 }
 
+func TestL8_AFileThatIsTakenAwayKeepsNoRecordUnseen(t *testing.T) {
+	moved := func(path string) error { return os.Rename(path, path+".moved") }
+	for name, tc := range map[string]struct {
+		does func(path string) error
+		// refused is why the next record is not kept: once or, with stays, until the
+		// file is moved away.
+		refused string
+		stays   bool
+		// before are the earlier records that can still be read at the path.
+		before string
+	}{
+		"removed":    {does: os.Remove, refused: "a new one continues the chain"},
+		"moved away": {does: moved, refused: "a new one continues the chain"},
+		"emptied":    {does: func(path string) error { return os.Truncate(path, 0) }, refused: "a new one continues the chain"},
+		"cut": {does: func(path string) error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, text[:bytes.IndexByte(text, '\n')+1], 0o600))
+		}, refused: "other content", stays: true},
+		"written to by another": {does: func(path string) error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, append(text, '{'), 0o600))
+		}, refused: "other content", stays: true},
+		"replaced": {does: func(path string) error {
+			return errors.Join(moved(path), os.WriteFile(path, []byte("hello"), 0o600))
+		}, refused: "other content", stays: true},
+		"a directory": {does: func(path string) error {
+			return errors.Join(moved(path), os.Mkdir(path, 0o700))
+		}, refused: "no longer where it was", stays: true},
+		"copied into its place": {does: func(path string) error {
+			text, err := os.ReadFile(path)
+			return errors.Join(err, moved(path), os.WriteFile(path, text, 0o600))
+		}, before: `{"i":0}{"i":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			f := opened(t, FileOptions{Path: path})
+			write(t, f, 0, 2)
+			if err := tc.does(path); err != nil {
+				t.Fatal(err)
+			}
+			for n := 0; tc.refused != "" && (n == 0 || tc.stays && n < 2); n++ {
+				if err := f.Write(t.Context(), []Record{record(9)}, true); err == nil || !strings.Contains(err.Error(), tc.refused) {
+					t.Fatalf("write %d: error %v, want …%s", n, err, tc.refused)
+				}
+			}
+			if tc.stays {
+				if err := os.Rename(path, path+".other"); err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Write(t.Context(), []Record{record(9)}, true); err == nil || !strings.Contains(err.Error(), "a new one continues the chain") {
+					t.Fatalf("after it was moved away: error %v", err)
+				}
+			}
+			write(t, f, 2, 4)
+			closed(t, f)
+			got, head, err := bodies(path)
+			if err != nil || got != tc.before+`{"i":2}{"i":3}` || head.Last != 4 {
+				t.Errorf("%s up to record %d, error %v", got, head.Last, err)
+			}
+		})
+	}
+}
+
 func TestLinesAreRecordsAsTheyAre(t *testing.T) {
 	var out bytes.Buffer
 	l := &Lines{To: &out}

@@ -150,6 +150,9 @@ func (f *File) Write(_ context.Context, records []Record, durable bool) error {
 	if err := f.mend(); err != nil {
 		return err
 	}
+	if err := f.inPlace(); err != nil {
+		return err
+	}
 	next, prev := f.next, f.prev
 	f.buffer = f.buffer[:0]
 	for i := range records {
@@ -200,6 +203,52 @@ func (f *File) mend() error {
 	}
 	f.broken = false
 	return nil
+}
+
+// inPlace checks that the path still names the open file, and that the file has
+// exactly what was written to it. Records in a file that somebody removed are
+// synced, and lost nevertheless (L8). If the file is gone or empty, one write
+// fails, and the next one starts a new file that continues the chain. A file with
+// other content is left alone.
+func (f *File) inPlace() error {
+	if there, err := os.Stat(f.options.Path); err == nil {
+		ours, err := f.file.Stat()
+		if err == nil && os.SameFile(there, ours) && ours.Size() == f.size {
+			return nil
+		}
+	}
+	file, err := os.OpenFile(f.options.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("the file is no longer where it was: %w", err)
+	}
+	size, err := f.sizeOf(file)
+	if err == nil {
+		err = syncDir(filepath.Dir(f.options.Path))
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	old, lost := f.file, size < f.size
+	f.file, f.size = file, size
+	err = old.Close()
+	if lost {
+		err = errors.Join(errors.New("the file was removed, moved or emptied: a new one continues the chain"), err)
+	}
+	return err
+}
+
+// sizeOf returns the size of a file in which the chain can continue: an empty one,
+// or one that ends with the line that was written last.
+func (f *File) sizeOf(file *os.File) (int64, error) {
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	last, size, err := lastLine(file)
+	if err == nil && (size != info.Size() || sha256.Sum256(last) != f.prev) {
+		err = errors.New("the file has other content than the gateway wrote to it: move it away, and a new one continues the chain")
+	}
+	return size, err
 }
 
 // rotate renames the current file and starts the next.

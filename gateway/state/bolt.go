@@ -49,6 +49,9 @@ type BoltOptions struct {
 type Bolt struct {
 	db  *bbolt.DB
 	now func() time.Time
+	// path is where the file was opened, and file identifies it.
+	path string
+	file os.FileInfo
 
 	mu       sync.Mutex
 	watchers map[int]func(string)
@@ -65,14 +68,24 @@ func OpenBolt(o BoltOptions) (*Bolt, error) {
 		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
 	}
 	path := filepath.Join(o.Dir, fileName)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockPatience, FreelistType: bbolt.FreelistMapType})
+	var file os.FileInfo
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout: lockPatience, FreelistType: bbolt.FreelistMapType,
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			f, err := os.OpenFile(name, flag, mode) //nolint:gosec // the operator's own
+			if err == nil {
+				file, err = f.Stat()
+			}
+			return f, err
+		},
+	})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("%s is in use by another process: each gateway needs a state directory of its own, or all of them one database", path)
 	case err != nil:
 		return nil, fmt.Errorf("%s cannot be opened: %w", path, err)
 	}
-	b := &Bolt{db: db, now: o.Now, watchers: map[int]func(string){}}
+	b := &Bolt{db: db, now: o.Now, path: path, file: file, watchers: map[int]func(string){}}
 	if err := errors.Join(b.prepare(), syncDir(o.Dir)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s cannot be prepared: %w", path, err), db.Close())
 	}
@@ -137,10 +150,26 @@ func do[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 	}
 }
 
+// inPlace checks that the path still names the open file. Changes to a file that
+// was removed or replaced are synced, and lost nevertheless when the process ends.
+func (b *Bolt) inPlace() error {
+	there, err := os.Stat(b.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the file is no longer where it was opened: %w", err)
+	case !os.SameFile(there, b.file):
+		return fmt.Errorf("%s is another file than the one that was opened: restart the gateway to use it", b.path)
+	}
+	return nil
+}
+
 // update changes the file together with whoever else does at the moment, and
 // returns once the change is synced. change may run more than once.
 func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, error)) (T, error) {
 	return do(ctx, func() (value T, err error) {
+		if err := b.inPlace(); err != nil {
+			return value, err
+		}
 		err = b.db.Batch(func(tx *bbolt.Tx) (err error) {
 			value, err = change(tx)
 			return err

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookgate/hookgate/gateway/approval"
+	"github.com/hookgate/hookgate/gateway/audit"
 	"github.com/hookgate/hookgate/gateway/state/statetest"
 )
 
@@ -63,6 +65,41 @@ func TestAFileThatIsNoneOfOursIsAnErrorThatNamesIt(t *testing.T) {
 	}
 	if _, err := OpenBolt(BoltOptions{Dir: filepath.Join(dir, "hookgate.db")}); err == nil || !strings.Contains(err.Error(), "the state directory cannot be made: ") {
 		t.Errorf("the error where a file is in the way is %v", err)
+	}
+}
+
+func TestAFileThatIsTakenAwayKeepsNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		does func(path string) error
+		want string
+	}{
+		"removed":  {os.Remove, "no longer where it was opened"},
+		"replaced": {func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) }, "another file than the one that was opened"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := openBolt(t, BoltOptions{Dir: dir})
+			records := []audit.Record{{Time: time.Now(), Body: []byte(`{}`)}}
+			path := filepath.Join(dir, fileName)
+			if err := errors.Join(b.Append(t.Context(), records), os.Link(path, path+".kept")); err != nil {
+				t.Fatal(err)
+			}
+			if err := tc.does(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Append(t.Context(), records); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("a record: error %v, want …%s", err, tc.want)
+			}
+			if _, err := b.Create(t.Context(), statetest.Question("a"), time.Minute); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("a question: error %v, want …%s", err, tc.want)
+			}
+			if err := os.Rename(path+".kept", path); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Append(t.Context(), records); err != nil {
+				t.Errorf("once it is back: %v", err)
+			}
+		})
 	}
 }
 
