@@ -530,6 +530,24 @@ func TestL8_AFileThatIsTakenAwayKeepsNoRecordUnseen(t *testing.T) {
 	}
 }
 
+func TestL8_AFileThatIsEmptiedBehindAFailedWriteIsNotFilledUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := opened(t, FileOptions{Path: path})
+	write(t, f, 0, 2)
+	f.broken = true // as a write leaves it that could not be taken back either
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Write(t.Context(), []Record{record(2)}, true); err == nil || !strings.Contains(err.Error(), "a new one continues the chain") {
+		t.Errorf("error %v", err)
+	}
+	write(t, f, 2, 3)
+	closed(t, f)
+	if got, head, err := bodies(path); err != nil || got != `{"i":2}` || head.First != 3 {
+		t.Errorf("%s from record %d, error %v", got, head.First, err)
+	}
+}
+
 func TestLinesAreRecordsAsTheyAre(t *testing.T) {
 	var out bytes.Buffer
 	l := &Lines{To: &out}

@@ -198,7 +198,11 @@ func (f *File) mend() error {
 	if !f.broken {
 		return nil
 	}
-	if err := f.file.Truncate(f.size); err != nil {
+	info, err := f.file.Stat()
+	if err == nil && info.Size() >= f.size { // never extended: inPlace detects a file that was cut
+		err = f.file.Truncate(f.size)
+	}
+	if err != nil {
 		return fmt.Errorf("what was written in part cannot be taken back: %w", err)
 	}
 	f.broken = false
