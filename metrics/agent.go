@@ -8,14 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Agent is one agent of a configuration.
+// Agent describes an agent of a configuration.
 type Agent struct {
-	// Name labels its series.
+	// Name is the value of its series' label.
 	Name string
-	// Permission is whether it may ask for permission.
+	// Permission says whether it may request permission.
 	Permission bool
-	// InFlight counts its turns under way. It is called for every scrape, from
-	// any goroutine.
+	// InFlight returns how many of its turns are in flight. It is called on every
+	// scrape and must be safe for concurrent use.
 	InFlight func() int
 }
 
@@ -33,17 +33,18 @@ func (a *Agent) check() error {
 // failure.
 type TurnOutcome uint8
 
-// The outcomes.
+// The outcomes of a turn.
 const (
-	// TurnFailure is an agent that could not be started, crashed, or broke off.
+	// TurnFailure means that the agent could not be started, crashed, or broke
+	// off.
 	TurnFailure TurnOutcome = iota
-	// TurnResult is an agent that ended well.
+	// TurnResult means that the agent succeeded.
 	TurnResult
-	// TurnError is an agent that reported an error.
+	// TurnError means that the agent reported an error.
 	TurnError
-	// TurnTimeout is an agent whose time ran out.
+	// TurnTimeout means that the agent exceeded its timeout.
 	TurnTimeout
-	// TurnAbandoned is a caller who stopped waiting or reading.
+	// TurnAbandoned means that the caller stopped waiting or reading.
 	TurnAbandoned
 )
 
@@ -52,7 +53,7 @@ func TurnOutcomes() []TurnOutcome {
 	return []TurnOutcome{TurnFailure, TurnResult, TurnError, TurnTimeout, TurnAbandoned}
 }
 
-// String returns the outcome as it stands in labels.
+// String returns the outcome's label value.
 func (o TurnOutcome) String() string {
 	switch o {
 	case TurnResult:
@@ -84,11 +85,11 @@ const (
 
 func permissionColumns() [][]string { return [][]string{{"deny"}, {"allow"}} }
 
-// AgentObserver counts what one agent does. It is safe for concurrent use,
-// before and after its configuration was active.
+// AgentObserver counts what one agent does. It is safe for concurrent use, and
+// may be used before its configuration is activated and after it was replaced.
 type AgentObserver struct {
 	turns       *row
-	permissions *row // nil where it may not ask
+	permissions *row // nil if it may not request permission
 	duration    prometheus.Observer
 }
 
@@ -101,7 +102,7 @@ func (o *AgentObserver) Ended(outcome TurnOutcome, took time.Duration) {
 	o.duration.Observe(took.Seconds())
 }
 
-// Answered counts the answer to a request for permission.
+// Answered counts the answer to a permission request.
 func (o *AgentObserver) Answered(allowed bool) {
 	column := permissionDenied
 	if allowed {
@@ -110,7 +111,7 @@ func (o *AgentObserver) Answered(allowed bool) {
 	o.permissions.inc(column)
 }
 
-// agent makes the series of an agent.
+// agent creates the series of an agent.
 func (d *draft) agent(a *Agent) *AgentObserver {
 	name := clean(a.Name)
 	o := &AgentObserver{

@@ -9,7 +9,8 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// agents is a configuration of agents, with so many turns under way each.
+// agents is a configuration of agents with the given numbers of turns in
+// flight.
 func agents(turns int, all ...string) metrics.Config {
 	c := tenant()
 	for _, name := range all {
@@ -33,11 +34,11 @@ func TestAnAgentsTurnsAndPermissionsAreCounted(t *testing.T) {
 	for _, outcome := range metrics.TurnOutcomes() {
 		c.Agents[0].Ended(outcome, time.Second)
 	}
-	c.Agents[0].Ended(99, time.Second) // not an outcome: a failure
+	c.Agents[0].Ended(99, time.Second) // not an outcome: counts as a failure
 	c.Agents[0].Answered(true)
 	c.Agents[0].Answered(false)
 	c.Agents[0].Answered(false)
-	c.Agents[1].Answered(false) // cannot be, and is counted nowhere
+	c.Agents[1].Answered(false) // it may not ask, so this is not counted
 	counted(t, registry, "hookgate_turns_total", map[string]float64{
 		"coder abandoned": 1, "coder error": 1, "coder failure": 2, "coder result": 1, "coder timeout": 1,
 	})
@@ -53,7 +54,7 @@ func TestM3_TheSeriesOfAnAgentGoWithIt(t *testing.T) {
 	if left := mentions(everySeries(t, registry), "goes"); len(left) > 0 {
 		t.Errorf("it is gone, but there still are %q", left)
 	}
-	c.Agents[1].Ended(metrics.TurnResult, time.Second) // a turn that was under way
+	c.Agents[1].Ended(metrics.TurnResult, time.Second) // a turn that was in flight
 	c.Agents[1].Answered(true)
 	if left := mentions(everySeries(t, registry), "goes"); len(left) > 0 {
 		t.Errorf("an old observer brought back %q", left)

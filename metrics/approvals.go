@@ -2,20 +2,20 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// ApprovalOutcome is what became of a call that was put to a person. The zero
-// ApprovalOutcome is a failure.
+// ApprovalOutcome is the outcome of an approval. The zero ApprovalOutcome is a
+// failure.
 type ApprovalOutcome uint8
 
-// The outcomes.
+// The outcomes of an approval.
 const (
-	// ApprovalFailed is of a call that could not be put to a person, or whose
-	// answer could not be had.
+	// ApprovalFailed means that no person could be asked, or that the answer was
+	// lost.
 	ApprovalFailed ApprovalOutcome = iota
 	ApprovalAllowed
 	ApprovalDenied
-	// ApprovalExpired is of a call that nobody answered in its time.
+	// ApprovalExpired means that nobody answered in time.
 	ApprovalExpired
-	// ApprovalWithdrawn is of a caller that stopped waiting, or of a gateway that
+	// ApprovalWithdrawn means that the caller stopped waiting, or that the gateway
 	// stopped.
 	ApprovalWithdrawn
 )
@@ -25,7 +25,7 @@ func ApprovalOutcomes() []ApprovalOutcome {
 	return []ApprovalOutcome{ApprovalFailed, ApprovalAllowed, ApprovalDenied, ApprovalExpired, ApprovalWithdrawn}
 }
 
-// String returns the outcome as it stands in labels.
+// String returns the outcome's label value.
 func (o ApprovalOutcome) String() string {
 	switch o {
 	case ApprovalAllowed:
@@ -41,16 +41,17 @@ func (o ApprovalOutcome) String() string {
 	return "failed"
 }
 
-// Approvals reads the state of approvals. Its functions are called for every
-// scrape, from any goroutine; a nil one stands for a process without approvals.
+// Approvals reads the state of approvals. Its functions are called on every
+// scrape and must be safe for concurrent use. They are nil in a process without
+// approvals.
 type Approvals struct {
-	// Waiting counts the calls that wait for a person.
+	// Waiting returns how many calls wait for a person.
 	Waiting func() int
-	// Up is whether they can be kept.
+	// Up reports whether the approvals store is available.
 	Up func() bool
 }
 
-// approvals are the metrics of calls that are put to a person.
+// approvals are the metrics of approvals.
 type approvals struct {
 	total       *prometheus.CounterVec
 	pending, up prometheus.GaugeFunc
@@ -87,7 +88,7 @@ func newApprovals(read Approvals) *approvals {
 	return a
 }
 
-// Approval counts a call that was put to a person.
+// Approval counts an approval by its outcome.
 func (m *Metrics) Approval(outcome ApprovalOutcome) {
 	m.approvals.total.WithLabelValues(outcome.String()).Inc()
 }

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// auditTrail are the metrics of the audit trail. Its sinks are known when the
+// auditTrail are the metrics of the audit trail. Its sinks are fixed when the
 // process starts.
 type auditTrail struct {
 	records  *prometheus.CounterVec
@@ -33,33 +33,35 @@ func newAuditTrail(sinks []string) *auditTrail {
 	return a
 }
 
-// AuditObserver counts what becomes of records. It is safe for concurrent use.
+// AuditObserver counts audit records. It is safe for concurrent use.
 type AuditObserver struct{ trail *auditTrail }
 
 // Audit returns the observer of the audit trail.
 func (m *Metrics) Audit() AuditObserver { return AuditObserver{m.audit} }
 
-// Written counts records that a sink kept. A sink that is none of
-// [Options].AuditSinks counts nothing.
+// Written counts records that a sink stored. It ignores a sink that is not in
+// [Options].AuditSinks.
 func (o AuditObserver) Written(sink string, records int) {
 	if s, ok := o.trail.sinks[sink]; ok {
 		s.written.Add(float64(records))
 	}
 }
 
-// Dropped counts records for which a sink had no room.
+// Dropped counts records that were dropped because the queue of a sink was
+// full.
 func (o AuditObserver) Dropped(sink string, records int) {
 	if s, ok := o.trail.sinks[sink]; ok {
 		s.dropped.Add(float64(records))
 	}
 }
 
-// Failed counts records that a sink could not keep.
+// Failed counts records that a sink failed to store.
 func (o AuditObserver) Failed(sink string, records int) {
 	if s, ok := o.trail.sinks[sink]; ok {
 		s.failed.Add(float64(records))
 	}
 }
 
-// Withheld counts a decision that was turned into a deny.
+// Withheld counts a decision that became a deny because its record was not
+// safe.
 func (o AuditObserver) Withheld() { o.trail.withheld.Inc() }

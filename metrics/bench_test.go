@@ -13,8 +13,8 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// fleet is a configuration of many chains: ten hooks each, five of them the
-// operator's, half of them for every tool and half for one or two, half
+// fleet is a configuration of many chains with ten hooks each: five are the
+// operator's, half apply to every tool and half to one or two, and half are
 // programs and half endpoints.
 func fleet(chains int) metrics.Config {
 	hook := func(owner string, i int) *metrics.Participant {
@@ -101,7 +101,8 @@ func (d discard) Header() http.Header         { return d.header }
 func (d discard) WriteHeader(int)             {}
 func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// One decision with one participant, as a chain reports it.
+// BenchmarkDecision measures one decision with one participant, as a chain
+// reports it.
 func BenchmarkDecision(b *testing.B) {
 	_, _, c := configured(b, fleet(100))
 	observers := c.Chains[50]

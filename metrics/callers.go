@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Caller is one caller of a configuration that tells callers apart.
+// Caller describes an authenticated caller of a configuration.
 type Caller struct {
-	// Name labels its series.
+	// Name is the value of its series' label.
 	Name string
-	// InFlight counts its requests under way. It is called for every scrape,
-	// from any goroutine.
+	// InFlight returns how many of its requests are in flight. It is called on
+	// every scrape and must be safe for concurrent use.
 	InFlight func() int
 }
 
@@ -26,20 +26,20 @@ func (c *Caller) check() error {
 	return nil
 }
 
-// Admission is what became of a request of a caller who is known. The zero
-// Admission is a refusal.
+// Admission says whether a request of an authenticated caller was admitted, or
+// why it was refused. The zero Admission is a refusal.
 type Admission uint8
 
 // The admissions.
 const (
-	// RefusedScope is something that the caller may not do.
+	// RefusedScope means that the caller lacks the scope for the request.
 	RefusedScope Admission = iota
-	// RefusedChain is a chain that the caller does not reach.
+	// RefusedChain means that the caller may not use the chain.
 	RefusedChain
-	// RefusedRate and RefusedInFlight are limits of the caller.
+	// RefusedRate and RefusedInFlight mean that the caller exceeded its limits.
 	RefusedRate
 	RefusedInFlight
-	// Admitted is a request that was let in.
+	// Admitted means that the request was admitted.
 	Admitted
 )
 
@@ -48,7 +48,7 @@ func Admissions() []Admission {
 	return []Admission{RefusedScope, RefusedChain, RefusedRate, RefusedInFlight, Admitted}
 }
 
-// String returns the admission as it stands in labels.
+// String returns the admission's label value.
 func (a Admission) String() string {
 	switch a {
 	case RefusedChain:
@@ -72,8 +72,9 @@ func admissionColumns() [][]string {
 	return columns
 }
 
-// CallerObserver counts what one caller does. It is safe for concurrent use,
-// before and after its configuration was active.
+// CallerObserver counts the requests of one caller. It is safe for concurrent
+// use, and may be used before its configuration is activated and after it was
+// replaced.
 type CallerObserver struct{ requests *row }
 
 // Came counts a request of the caller.
@@ -84,15 +85,15 @@ func (o *CallerObserver) Came(a Admission) {
 	o.requests.inc(int(a))
 }
 
-// caller makes the series of a caller.
+// caller creates the series of a caller.
 func (d *draft) caller(c *Caller) *CallerObserver {
 	name := clean(c.Name)
 	d.callersInFlight[name] = c.InFlight
 	return &CallerObserver{requests: d.callers.row(names{name}, 1<<len(Admissions())-1)}
 }
 
-// newAuthFailures makes the counter of requests by which nobody is known, and
-// its series by reason.
+// newAuthFailures creates the counter of requests whose authentication failed,
+// and its series by reason.
 func newAuthFailures(reasons []string) (*prometheus.CounterVec, map[string]prometheus.Counter) {
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: namespace + "auth_failures_total",
@@ -105,8 +106,8 @@ func newAuthFailures(reasons []string) (*prometheus.CounterVec, map[string]prome
 	return total, known
 }
 
-// AuthFailed counts a request by which nobody is known. A reason that is none of
-// [Options].AuthReasons counts nothing.
+// AuthFailed counts a request whose authentication failed. It ignores a reason
+// that is not in [Options].AuthReasons.
 func (m *Metrics) AuthFailed(reason string) {
 	if c, ok := m.authReasons[reason]; ok {
 		c.Inc()

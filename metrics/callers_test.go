@@ -10,7 +10,8 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// callers is a configuration of callers, with so many requests under way each.
+// callers is a configuration of callers with the given numbers of requests in
+// flight.
 func callers(requests int, all ...string) metrics.Config {
 	c := tenant()
 	for _, name := range all {
@@ -31,7 +32,7 @@ func TestACallersRequestsAreCounted(t *testing.T) {
 	for _, a := range metrics.Admissions() {
 		c.Callers[0].Came(a)
 	}
-	c.Callers[0].Came(99) // no admission: a refusal
+	c.Callers[0].Came(99) // not an admission: counts as a refusal
 	counted(t, registry, "hookgate_caller_requests_total", map[string]float64{
 		"ci admitted": 1, "ci chain": 1, "ci in_flight": 1, "ci rate": 1, "ci scope": 2,
 	})
@@ -42,7 +43,7 @@ func TestM3_TheSeriesOfACallerGoWithIt(t *testing.T) {
 	m, registry, c := configured(t, callers(1, "stays", "goes"))
 	c.Callers[0].Came(metrics.Admitted)
 	next := activate(t, m, callers(1, "stays"))
-	c.Callers[1].Came(metrics.Admitted) // a request that was under way
+	c.Callers[1].Came(metrics.Admitted) // a request that was in flight
 	if left := mentions(everySeries(t, registry), "goes"); len(left) > 0 {
 		t.Errorf("it is gone, but there still are %q", left)
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// active is the configuration whose series are seen.
+// active is the configuration whose series are exposed.
 type active struct {
 	*catalogue
 	since time.Time
 }
 
-// catalogue is every series of one configuration.
+// catalogue holds every series of one configuration.
 type catalogue struct {
 	sum string
 
@@ -24,13 +24,16 @@ type catalogue struct {
 	decisionDurations, hookDurations, turnDurations histograms
 
 	states states
-	// turnsInFlight counts the turns of each agent when somebody looks (M7).
+	// turnsInFlight returns the turns in flight of each agent at the time of a
+	// scrape (M7).
 	turnsInFlight map[string]func() int
-	// callersInFlight counts the requests of each caller in the same way.
+	// callersInFlight returns the requests in flight of each caller at the time of
+	// a scrape.
 	callersInFlight map[string]func() int
 }
 
-// catalogue returns one without series, to follow another.
+// catalogue returns an empty catalogue whose series will take over the counts
+// of before.
 func (s *shapes) catalogue(before *catalogue) *catalogue {
 	return &catalogue{
 		decisions:         newTable(s.decisions, &before.decisions),
@@ -62,7 +65,7 @@ func (c *catalogue) histograms() []*histograms {
 	return []*histograms{&c.decisionDurations, &c.hookDurations, &c.turnDurations}
 }
 
-// made forgets the catalogue before.
+// made releases the previous catalogue.
 func (c *catalogue) made() {
 	for _, t := range c.tables() {
 		t.made()
@@ -72,16 +75,16 @@ func (c *catalogue) made() {
 	}
 }
 
-// states are the participants whose state is read when somebody looks (M7), by
-// the name that labels them.
+// states are the participants whose state is read at the time of a scrape (M7),
+// by the value of their label.
 type states map[string]*readers
 
 type readers struct {
 	all        []func() State
 	hasBreaker bool
 	canaries   []func() bool
-	timeout    time.Duration // the shortest; zero where there is none
-	// certificates are when the first of each kind ends.
+	timeout    time.Duration // the shortest; zero if there is none
+	// certificates are the earliest expiry times, by kind.
 	certificates map[Certificate]time.Time
 }
 
@@ -106,7 +109,7 @@ func (s states) add(name string, p *Participant) {
 	}
 }
 
-// passing is 1 where every canary passes, else 0.
+// passing is 1 if every canary passes, and otherwise 0.
 func (r *readers) passing() float64 {
 	for _, passing := range r.canaries {
 		if !passing() {
@@ -116,8 +119,9 @@ func (r *readers) passing() float64 {
 	return 1
 }
 
-// collect reads every state once. Participants of one name add up, and their
-// breakers are in each state that one of them is in.
+// collect reads every state once. For participants that share a name, the calls
+// in flight are added up, and a breaker state is 1 if one of their breakers is
+// in it.
 func (s states) collect(shapes *shapes, ch chan<- prometheus.Metric) {
 	for name, r := range s {
 		inFlight := 0

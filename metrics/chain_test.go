@@ -15,7 +15,7 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// saying is a binding that answers with what was drawn for the call.
+// saying is a binding that gives the answer drawn for the call.
 type saying struct{ answer func(chain.Call) chain.Answer }
 
 func (s saying) Ask(_ context.Context, call chain.Call) chain.Answer { return s.answer(call) }
@@ -41,7 +41,8 @@ func drawEntry(t *rapid.T) (*chain.Participant, *metrics.Participant) {
 	}, own
 }
 
-// answers are what a binding may do: right, wrong, late and broken.
+// answers are the possible behaviours of a binding: right, wrong, late and
+// broken.
 func answers() []func(chain.Call) chain.Answer {
 	said := func(o chain.Outcome) func(chain.Call) chain.Answer {
 		return func(chain.Call) chain.Answer { return chain.Answer{Outcome: o} }
@@ -63,8 +64,8 @@ func answers() []func(chain.Call) chain.Answer {
 	return all
 }
 
-// Whatever chains do, it has been foreseen: no series appears that was not
-// there at 0, and what the chain decided is what was counted.
+// Whatever chains do, no series appears that did not exist at 0 before, and the
+// counters agree with what the chain decided.
 func TestM2_NothingThatAChainDoesIsMissingAtTheBeginning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var participants []*chain.Participant

@@ -10,13 +10,13 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Client is a known agent whose own dialect the gateway speaks.
+// Client is an agent whose own hook format the gateway speaks.
 type Client struct {
-	// Name labels its series.
+	// Name is the value of its series' label.
 	Name string
-	// Degradations are the decisions that it cannot always be told.
+	// Degradations are the decisions that its format cannot always express.
 	Degradations []chain.Decision
-	// Refusals are the statuses under which requests of it can be refused; their
+	// Refusals are the statuses with which its requests can be refused. Their
 	// series start at 0.
 	Refusals []int
 }
@@ -33,7 +33,7 @@ func (c *Client) check() error {
 	return nil
 }
 
-// clients are the metrics of dialects. Which there are is known when the process
+// clients are the metrics of clients. The clients are fixed when the process
 // starts.
 type clients struct{ degradations, refusals clientCounter }
 
@@ -50,7 +50,7 @@ func newClientCounter(name, help, label string) clientCounter {
 	}
 }
 
-// expect makes a series that starts at 0.
+// expect creates a series that starts at 0.
 func (c clientCounter) expect(client, value string) {
 	c.known[[2]string{client, value}] = c.WithLabelValues(clean(client), value)
 }
@@ -81,14 +81,14 @@ func newClients(o *Options) *clients {
 	return c
 }
 
-// ClientDegraded counts a decision that a client could not be told. The name
-// must be that of a client.
+// ClientDegraded counts a decision that could not be expressed to a client.
+// name must be the name of a client.
 func (m *Metrics) ClientDegraded(name string, d chain.Decision) {
 	m.clients.degradations.inc(name, d.String())
 }
 
-// ClientRefused counts a request of a client that no chain decided. The name
-// must be that of a client.
+// ClientRefused counts a request of a client that was refused before a chain
+// decided. name must be the name of a client.
 func (m *Metrics) ClientRefused(name string, status int) {
 	m.clients.refusals.inc(name, strconv.Itoa(status))
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// collector collects every metric but the histograms of the configuration.
+// collector collects every metric except the histograms of the configuration.
 type collector struct{ *Metrics }
 
 func (c collector) own() []prometheus.Collector {
@@ -52,8 +52,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(c.shapes.configSince, prometheus.GaugeValue, float64(a.since.UnixMilli())/1000)
 }
 
-// histogramCollector collects the histograms of the configuration. It
-// describes none, because each of them has its labels in its own description.
+// histogramCollector collects the histograms of the configuration. It is an
+// unchecked collector: each histogram has its labels in its own description.
 type histogramCollector struct{ *Metrics }
 
 // Describe implements [prometheus.Collector].

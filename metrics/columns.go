@@ -2,11 +2,11 @@ package metrics
 
 import "github.com/hookgate/hookgate/chain"
 
-// The columns of the tables, each as an index and as the label values that the
-// index stands for. What is out of range counts as the value that the
-// vocabulary of package chain reads it as.
+// The columns of the tables: the index of each, and the label values that the
+// index stands for. A value that is out of range counts as what package chain
+// takes it for.
 
-// eventColumn is 0 before the call and 1 after it; no request carries another
+// eventColumn is 0 before the call and 1 after it. No request has another
 // event.
 func eventColumn(e chain.Event) int {
 	if e == chain.PostToolUse {
@@ -15,7 +15,7 @@ func eventColumn(e chain.Event) int {
 	return 0
 }
 
-// decisionColumn is 0 for a deny: that is what an undecided outcome means.
+// decisionColumn is 0 for a deny, which is also the meaning of Undecided.
 func decisionColumn(d chain.Decision) int {
 	if d < chain.Deny || d > chain.Replace {
 		d = chain.Deny
@@ -23,7 +23,7 @@ func decisionColumn(d chain.Decision) int {
 	return int(d - chain.Deny)
 }
 
-// decisionCount is the number of decisions that can be answered.
+// decisionCount is the number of decisions that can be an answer.
 const decisionCount = int(chain.Replace-chain.Deny) + 1
 
 // firstCause is the first cause that is a failure.
@@ -44,8 +44,8 @@ func causeColumns() [][]string {
 	return columns
 }
 
-// answerColumn is what a participant in that mode answered at the event. A
-// failure is one more answer after the decisions.
+// answerColumn is the column for an answer of a participant in that mode at the
+// event. answer is a decisionColumn, or failureAnswer.
 func answerColumn(e chain.Event, m chain.Mode, answer int) int {
 	mode := 0
 	if m == chain.Shadow {
@@ -54,7 +54,7 @@ func answerColumn(e chain.Event, m chain.Mode, answer int) int {
 	return (eventColumn(e)*2+mode)*(decisionCount+1) + answer
 }
 
-// failureAnswer is the answer of one that could not answer.
+// failureAnswer stands for a failure to answer, after the decisions.
 const failureAnswer = decisionCount
 
 func answerColumns() [][]string {
@@ -70,9 +70,9 @@ func answerColumns() [][]string {
 	return columns
 }
 
-// outcomeColumn is what a chain decided and why: first the decisions made by
-// answers, then the two for calls that were not covered, then the causes for
-// which it denied.
+// outcomeColumn is the column for what a chain decided and why: first the
+// decisions made by answers, then the two for uncovered calls, then the failure
+// causes for which it denied.
 func outcomeColumn(d chain.Decision, c chain.Cause) int {
 	switch {
 	case c == chain.NoCause:
@@ -99,8 +99,8 @@ func outcomeColumns() [][]string {
 	return columns
 }
 
-// denialColumn is why a participant's part in a call at the event was a deny:
-// it said no, or it could not answer.
+// denialColumn is the column for a deny at the event: a policy deny for
+// NoCause, and otherwise a failure deny.
 func denialColumn(e chain.Event, c chain.Cause) int {
 	if c == chain.NoCause {
 		return eventColumn(e) * 2
@@ -116,7 +116,7 @@ func denialColumns() [][]string {
 	return columns
 }
 
-// flipColumn is from which decision to which a shadow would have turned.
+// flipColumn is the column for a shadow that would have changed a decision.
 func flipColumn(from, to chain.Decision) int {
 	return decisionColumn(from)*decisionCount + decisionColumn(to)
 }
@@ -131,8 +131,8 @@ func flipColumns() [][]string {
 	return columns
 }
 
-// transitionColumn is from which state to which a breaker went; both must be
-// states.
+// transitionColumn is the column for a breaker's change of state. from and to
+// must be known states.
 func transitionColumn(from, to BreakerState) int {
 	return int(from-BreakerClosed)*len(BreakerStates()) + int(to-BreakerClosed)
 }

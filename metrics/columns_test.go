@@ -85,7 +85,7 @@ func TestM1_AnIndexStandsForItsLabels(t *testing.T) {
 	}
 
 	want := map[string][]string{
-		"cause none":              {"internal"}, // no failure has it, so it is a fault
+		"cause none":              {"internal"}, // not a failure, so reporting it is a fault
 		"said no at pre_tool_use": {"pre_tool_use", "decision"}, "failed at pre_tool_use": {"pre_tool_use", "failure"},
 		"said no at post_tool_use": {"post_tool_use", "decision"}, "failed at post_tool_use": {"post_tool_use", "failure"},
 	}

@@ -13,34 +13,34 @@ import (
 // OperatorChain is the label of the operator's own chain.
 const OperatorChain = "operator"
 
-// Config is everything of a configuration that decides which series there are.
+// Config is the part of a configuration that determines which series exist.
 type Config struct {
-	// Sum is the digest by which replicas that differ are seen.
+	// Sum is the configuration's digest, which shows whether replicas differ.
 	Sum [sha256.Size]byte
-	// Chains are all chains, the operator's own included.
+	// Chains are all chains, including the operator's.
 	Chains []Chain
-	// Agents are all agents, each with a name of its own.
+	// Agents are all agents. Their names must be unique.
 	Agents []Agent
-	// Callers are all callers, each with a name of its own.
+	// Callers are all callers. Their names must be unique.
 	Callers []Caller
 }
 
-// Chain is one chain of a configuration.
+// Chain describes one chain of a configuration.
 type Chain struct {
-	// Name labels its series. Empty stands for the operator's chain. Chains of
-	// one name share their series.
+	// Name is the value of its series' label. Empty means the operator's chain.
+	// Chains with the same name share their series.
 	Name string
-	// OnUncovered is what it answers where no enforcing participant applies.
+	// OnUncovered is its decision if no enforcing participant applies.
 	OnUncovered chain.Coverage
-	// Participants are everybody it asks, in order. One that is asked by many
-	// chains is one Participant: the same pointer in each of them.
+	// Participants are the participants, in order. A participant of several chains
+	// must be the same pointer in each of them.
 	Participants []*Participant
 }
 
-// Participant is one entry of a configuration. Participants of one name share
-// their series.
+// Participant describes one entry of a configuration. Participants with the
+// same name share their series.
 type Participant struct {
-	// Name labels its series.
+	// Name is the value of its series' label.
 	Name string
 	// Binding is how it is reached.
 	Binding Binding
@@ -51,52 +51,53 @@ type Participant struct {
 	Tools     []string
 	OnFailure chain.OnFailure
 	Guard     bool
-	// Timeout is how long a call to it may take. Zero shows none.
+	// Timeout is how long a call to it may take. Zero exposes no timeout.
 	Timeout time.Duration
-	// Causes are the failures that its binding can report. Those that the
-	// chain makes of any answer are known here and need not be listed.
+	// Causes are the failures that its binding can report. Failures that the chain
+	// derives from an answer are known here and need not be listed.
 	Causes []chain.Cause
-	// HasBreaker says that a circuit breaker stands before it.
+	// HasBreaker says that it has a circuit breaker.
 	HasBreaker bool
-	// TLS says that the way to it is secured by TLS.
+	// TLS says that it is reached over TLS.
 	TLS bool
-	// Certificates are those that the way to it rests on and that end, each with
-	// when the first of them does; nil is none.
+	// Certificates are the certificates that connections to it depend on, by kind,
+	// with the earliest expiry time of each kind. It may be nil.
 	Certificates map[Certificate]time.Time
-	// WarmsUp says that it is asked before it is needed.
+	// WarmsUp says that it is pinged to keep it warm.
 	WarmsUp bool
-	// CanaryPassing says whether it denied the last time what it has to deny. It
-	// is called for every scrape, from any goroutine. Nil where it is not
-	// checked.
+	// CanaryPassing reports whether it denied its last canary call. It is called
+	// on every scrape and must be safe for concurrent use. It is nil if the
+	// participant has no canary.
 	CanaryPassing func() bool
-	// State reads its state. It is called for every scrape, from any
-	// goroutine. Nil where there is no state to read.
+	// State returns its state. It is called on every scrape and must be safe for
+	// concurrent use. It is nil if there is no state to read.
 	State func() State
 }
 
-// State is the state of one participant at one moment.
+// State is a snapshot of one participant's state.
 type State struct {
-	// InFlight is how many calls to it are under way.
+	// InFlight is the number of calls in flight.
 	InFlight int
 	// Breaker is the state of its circuit breaker, if it has one.
 	Breaker BreakerState
-	// NextTry is when that lets the next call through; zero where it is not
-	// open.
+	// NextTry is when the breaker lets the next call through. It is zero if the
+	// breaker is not open.
 	NextTry time.Time
 }
 
-// Certificate is what a certificate is for. The zero Certificate is for nothing.
+// Certificate is the kind of a certificate. The zero Certificate is invalid.
 type Certificate uint8
 
-// The certificates.
+// The kinds of certificates.
 const (
-	// ClientCertificate shows the endpoint who asks.
+	// ClientCertificate authenticates the gateway to the endpoint.
 	ClientCertificate Certificate = iota + 1
-	// CACertificate is of those that the endpoint's has to come from.
+	// CACertificate is an authority that the endpoint's certificate is verified
+	// with.
 	CACertificate
 )
 
-// String returns what it is for as it stands in labels.
+// String returns the kind's label value.
 func (c Certificate) String() string {
 	switch c {
 	case ClientCertificate:
@@ -107,7 +108,7 @@ func (c Certificate) String() string {
 	return "unset"
 }
 
-// Binding is how a participant is reached. The zero Binding is no way at all.
+// Binding is how a participant is reached. The zero Binding is invalid.
 type Binding uint8
 
 // The bindings.
@@ -117,7 +118,7 @@ const (
 	Webhook
 )
 
-// String returns the binding as it stands in labels.
+// String returns the binding's label value.
 func (b Binding) String() string {
 	switch b {
 	case InProcess:
@@ -130,11 +131,11 @@ func (b Binding) String() string {
 	return "unset"
 }
 
-// BreakerState is a state of a circuit breaker. The zero BreakerState is none
-// of them.
+// BreakerState is a state of a circuit breaker. The zero BreakerState is
+// invalid.
 type BreakerState uint8
 
-// The states.
+// The states of a circuit breaker.
 const (
 	BreakerClosed BreakerState = iota + 1
 	BreakerHalfOpen
@@ -146,7 +147,7 @@ func BreakerStates() []BreakerState {
 	return []BreakerState{BreakerClosed, BreakerHalfOpen, BreakerOpen}
 }
 
-// String returns the state as it stands in labels.
+// String returns the state's label value.
 func (s BreakerState) String() string {
 	switch s {
 	case BreakerClosed:
@@ -161,7 +162,7 @@ func (s BreakerState) String() string {
 
 func (s BreakerState) known() bool { return s >= BreakerClosed && s <= BreakerOpen }
 
-// check returns every reason why series cannot be made for the configuration.
+// check returns an error that lists every problem with the configuration.
 func (c *Config) check() error {
 	var errs []error
 	for _, ch := range c.Chains {
@@ -200,7 +201,7 @@ func (p *Participant) check() error {
 	return nil
 }
 
-// label is the chain's name as it stands in labels.
+// label is the chain's label value.
 func (c *Chain) label() string {
 	if c.Name == "" {
 		return OperatorChain
@@ -208,7 +209,7 @@ func (c *Chain) label() string {
 	return clean(c.Name)
 }
 
-// clean returns a label value that Prometheus takes. Configuration refuses
-// names that are not UTF-8; should one come through, it must not take down the
+// clean makes a label value valid for Prometheus. Configuration refuses names
+// that are not UTF-8; if one came through nevertheless, it must not crash the
 // process.
 func clean(value string) string { return strings.ToValidUTF8(value, "\uFFFD") }

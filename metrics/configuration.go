@@ -6,8 +6,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Configuration is a configuration whose series are made. They are seen once it
-// is activated.
+// Configuration is a configuration whose series have been created. They are
+// exposed once it is activated.
 type Configuration struct {
 	// Chains are the observers of each chain, in the order of [Config].Chains.
 	Chains []ChainObservers
@@ -24,14 +24,15 @@ type Configuration struct {
 // ChainObservers are the observers of one chain.
 type ChainObservers struct {
 	Chain *ChainObserver
-	// Participants are in the order of [Chain].Participants. One that is in
-	// many chains has one observer.
+	// Participants are in the order of [Chain].Participants. A participant of
+	// several chains has one observer.
 	Participants []*ParticipantObserver
 }
 
-// Configure makes the series of a configuration, or says every reason why it
-// cannot. What the active configuration counts goes on in it (M3). One that
-// is not going to be activated is simply dropped (M6).
+// Configure creates the series of a configuration, or returns an error that
+// lists every problem with it. Series that the active configuration also has
+// keep their counts (M3). A Configuration that is not to be activated can
+// simply be dropped (M6).
 func (m *Metrics) Configure(c Config) (*Configuration, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -56,19 +57,18 @@ func (m *Metrics) Configure(c Config) (*Configuration, error) {
 	return made, nil
 }
 
-// Activate shows the series of the configuration in place of those of the one
-// before, and counts a reload that went well; the first configuration is no
-// reload. It cannot fail, so it belongs right before the moment from which
-// calls meet the new chains.
+// Activate exposes the series of this configuration instead of the previous
+// one's. Except for the first configuration, it counts a successful reload. It
+// cannot fail, so call it right before calls begin to use the new chains.
 func (c *Configuration) Activate() { c.metrics.activate(c.catalogue) }
 
-// draft is a catalogue in the making.
+// draft is a catalogue under construction.
 type draft struct {
 	*catalogue
 	seen map[*Participant]*ParticipantObserver
 }
 
-// chain makes the series of a chain and of who is asked by it.
+// chain creates the series of a chain and its participants.
 func (d *draft) chain(c *Chain) ChainObservers {
 	o := &ChainObserver{tools: newTools(c.Participants), denials: map[string][]*row{}}
 	made := ChainObservers{Chain: o}
@@ -94,7 +94,7 @@ func (d *draft) chain(c *Chain) ChainObservers {
 	return made
 }
 
-// participant makes the series of a participant of the chain.
+// participant creates the series of a participant of the chain.
 func (d *draft) participant(c *Chain, p *Participant) *ParticipantObserver {
 	name, binding := clean(p.Name), p.Binding.String()
 	o, ok := d.seen[p]
@@ -118,7 +118,7 @@ func (d *draft) participant(c *Chain, p *Participant) *ParticipantObserver {
 		d.seen[p] = o
 	}
 	if p.Mode == chain.Shadow {
-		o.flips = d.flips.row(names{name}, c.flips(p)) // which of them there are, its chains decide
+		o.flips = d.flips.row(names{name}, c.flips(p)) // which flips are possible depends on the chain
 	}
 	return o
 }

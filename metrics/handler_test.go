@@ -13,7 +13,7 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// get asks for the metrics in a format.
+// get requests the metrics in a format.
 func get(t *testing.T, h http.Handler, accept string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -25,12 +25,12 @@ func get(t *testing.T, h http.Handler, accept string) *httptest.ResponseRecorder
 	return w
 }
 
-// failing is a log that nobody may write to.
+// failing is a log that must not be written to.
 type failing struct{ t *testing.T }
 
 func (f failing) Println(v ...any) { f.t.Error(v...) }
 
-// recording is a log that is kept.
+// recording is a log that keeps what is written.
 type recording struct{ lines []string }
 
 func (r *recording) Println(v ...any) { r.lines = append(r.lines, fmt.Sprintln(v...)) }
@@ -56,7 +56,7 @@ func TestTheHandlerServesTheFormatThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// broken is a collector of somebody else that fails, or panics.
+// broken is a foreign collector that fails or panics.
 type broken struct {
 	desc   *prometheus.Desc
 	panics bool

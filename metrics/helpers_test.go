@@ -15,7 +15,7 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// webhookCauses and subprocessCauses are what such bindings report.
+// webhookCauses and subprocessCauses are the causes that these bindings report.
 var (
 	webhookCauses = []chain.Cause{
 		chain.Timeout, chain.Connect, chain.TLS, chain.Auth, chain.Reset, chain.Status, chain.Redirect, chain.Empty,
@@ -47,18 +47,18 @@ func endpoint(name string) *metrics.Participant {
 	}
 }
 
-// nobody counts the requests of a process that has none.
+// nobody is the InFlight of a process without requests.
 func nobody() int { return 0 }
 
 func idle() metrics.State { return metrics.State{Breaker: metrics.BreakerClosed} }
 
-// with changes a participant.
+// with modifies a participant.
 func with(p *metrics.Participant, change func(*metrics.Participant)) *metrics.Participant {
 	change(p)
 	return p
 }
 
-// tenant is a configuration of one chain.
+// tenant is a configuration with one chain.
 func tenant(participants ...*metrics.Participant) metrics.Config {
 	return metrics.Config{Chains: []metrics.Chain{{Name: "acme", Participants: participants}}}
 }
@@ -79,7 +79,7 @@ func newMetrics(t tester) (*metrics.Metrics, *prometheus.Registry) {
 	return m, registry
 }
 
-// configured is metrics with an active configuration.
+// configured returns metrics with an active configuration.
 func configured(t tester, c metrics.Config) (*metrics.Metrics, *prometheus.Registry, *metrics.Configuration) {
 	t.Helper()
 	m, registry := newMetrics(t)
@@ -97,7 +97,7 @@ func activate(t tester, m *metrics.Metrics, c metrics.Config) *metrics.Configura
 }
 
 // series returns the values of a metric by its label values, in the order of
-// the labels' names. Of a histogram the value is the number of observations.
+// the label names. The value of a histogram is its number of observations.
 func series(t tester, registry prometheus.Gatherer, name string) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -140,7 +140,7 @@ func counted(t *testing.T, registry prometheus.Gatherer, name string, want map[s
 	}
 }
 
-// everySeries is the name and the labels of every series of the product.
+// everySeries returns the name and the labels of every series of the product.
 func everySeries(t tester, registry prometheus.Gatherer) []string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -171,7 +171,7 @@ func request(t tester, event chain.Event, tool string) *chain.Request {
 	return req
 }
 
-// aliased is a call to a tool with another name.
+// aliased is a call to a tool that has an alias.
 func aliased(t tester, tool, alias string) *chain.Request {
 	t.Helper()
 	req, err := chain.ParseRequest(fmt.Appendf(nil,

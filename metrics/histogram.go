@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Bounds of a native histogram. Where it needs more buckets it becomes coarser,
-// and finer again once that time has passed.
+// Limits of a native histogram. If it needs more buckets, its resolution is
+// reduced, and restored after nativeMinReset.
 const (
 	nativeBucketFactor = 1.1
 	nativeMaxBuckets   = 100
@@ -15,7 +15,7 @@ const (
 )
 
 // ladder returns classic buckets from 0.1 ms in steps of 1, 2.5, 5, 10 up to
-// the first that is not below the longest time (M8).
+// the first that is not below longest (M8).
 func ladder(longest time.Duration) []float64 {
 	var buckets []float64
 	for decade := 100 * time.Microsecond; ; decade *= 10 {
@@ -37,20 +37,21 @@ func durations(name, help string, buckets []float64) prometheus.HistogramOpts {
 		NativeHistogramBucketFactor:     nativeBucketFactor,
 		NativeHistogramMaxBucketNumber:  nativeMaxBuckets,
 		NativeHistogramMinResetDuration: nativeMinReset,
-		NativeHistogramMaxExemplars:     -1, // nobody gives exemplars
+		NativeHistogramMaxExemplars:     -1, // exemplars are not used
 	}
 }
 
-// histograms is a histogram metric in one configuration. It has two labels,
-// or one where the second has no name.
+// histograms is a histogram metric in one configuration. It has two labels, or
+// one if the second has no name.
 type histograms struct {
 	opts   prometheus.HistogramOpts
 	labels [2]string
 	all    map[[2]string]prometheus.Histogram
-	before map[[2]string]prometheus.Histogram // of the configuration before, while this one is made
+	before map[[2]string]prometheus.Histogram // of the previous configuration, until made is called
 }
 
-// newHistograms returns a metric without series, to follow another.
+// newHistograms returns a metric without series, whose series will take over
+// those of before.
 func newHistograms(opts prometheus.HistogramOpts, labels [2]string, before *histograms) histograms {
 	return histograms{
 		opts: opts, labels: labels,
@@ -58,8 +59,8 @@ func newHistograms(opts prometheus.HistogramOpts, labels [2]string, before *hist
 	}
 }
 
-// series returns the histogram of these label values. One that was there before
-// goes on (M3).
+// series returns the histogram with these label values. If the previous
+// configuration had it, it is reused (M3).
 func (h *histograms) series(values [2]string) prometheus.Histogram {
 	if s, ok := h.all[values]; ok {
 		return s
@@ -77,7 +78,7 @@ func (h *histograms) series(values [2]string) prometheus.Histogram {
 	return s
 }
 
-// made forgets the metric before, which nobody needs any more.
+// made releases the previous configuration's histograms.
 func (h *histograms) made() { h.before = nil }
 
 func (h *histograms) collect(ch chan<- prometheus.Metric) {

@@ -9,30 +9,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Route is one route of the HTTP API.
+// Route describes one route of the HTTP API.
 type Route struct {
-	// Pattern labels its requests.
+	// Pattern is the value of its series' label.
 	Pattern string
-	// Codes are the statuses that it is expected to answer with; their series
+	// Codes are the statuses with which it is expected to respond. Their series
 	// start at 0.
 	Codes []int
 }
 
-// otherRoute labels requests that met no known route, otherCode an answer with
-// what is no status.
+// otherRoute is the label value for requests to an unknown route, and otherCode
+// for a response with an invalid status.
 const (
 	otherRoute = "other"
 	otherCode  = "other"
 )
 
-// requests are the metrics of the HTTP API. Its routes are known when the
+// requests are the metrics of the HTTP API. Its routes are fixed when the
 // process starts.
 type requests struct {
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	inFlight prometheus.GaugeFunc
 	limit    prometheus.Gauge
-	known    map[string]map[int]requestSeries // by route and code
+	known    map[string]map[int]requestSeries // by route and status
 }
 
 type requestSeries struct {
@@ -97,10 +97,10 @@ func (r *requests) observe(route string, code int, took time.Duration) {
 	s.duration.Observe(took.Seconds())
 }
 
-// isStatus reports whether code can stand in an HTTP answer.
+// isStatus reports whether code is a valid HTTP status.
 func isStatus(code int) bool { return code >= 100 && code <= 599 }
 
-// check says why a route cannot be labelled.
+// check returns why a route is invalid.
 func (r Route) check() error {
 	if r.Pattern == "" {
 		return errors.New("a route has no pattern")

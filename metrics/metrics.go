@@ -10,42 +10,42 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Options configure the metrics of a process.
+// Options configures the metrics of a process.
 type Options struct {
-	// Registerer is the registry on which they are all registered. It must be
-	// the caller's own: nothing else of the same names may be on it.
+	// Registerer is the registry for all metrics. It must be the caller's own,
+	// without other metrics of the same names.
 	Registerer prometheus.Registerer
-	// Version, Revision and GoVersion say which build this is.
+	// Version, Revision and GoVersion identify the build.
 	Version, Revision, GoVersion string
-	// Routes are the routes of the HTTP API. Requests to any other are
-	// labelled "other"; it may be listed, for its codes.
+	// Routes are the routes of the HTTP API. Requests to any other route are
+	// labelled "other", which may be listed here to declare its codes.
 	Routes []Route
-	// Clients are the agents whose own dialect the gateway speaks.
+	// Clients are the agents whose own hook formats the gateway speaks.
 	Clients []Client
-	// MaxTimeout and MaxBudget are the longest that configuration allows one
-	// participant and one chain to take.
+	// MaxTimeout and MaxBudget are the largest timeout of a participant and the
+	// largest budget of a chain that configuration allows.
 	MaxTimeout, MaxBudget time.Duration
-	// MaxTurn is the longest that configuration allows an agent's turn to take.
+	// MaxTurn is the largest timeout of an agent's turn that configuration allows.
 	MaxTurn time.Duration
-	// AuditSinks are where the audit trail goes.
+	// AuditSinks are the names of the audit trail's sinks.
 	AuditSinks []string
-	// AuthReasons are why nobody may be known by a request, for a process that
-	// tells callers apart.
+	// AuthReasons are the possible reasons of a failed authentication. They are
+	// empty if callers are not authenticated.
 	AuthReasons []string
-	// CertificateExpiry is when the certificate of the main listener is no longer
-	// good. It is called for every scrape, from any goroutine. Nil where there is
-	// none.
+	// CertificateExpiry returns when the main listener's certificate expires. It
+	// is called on every scrape and must be safe for concurrent use. It is nil if
+	// there is no certificate.
 	CertificateExpiry func() time.Time
-	// InFlight counts the HTTP requests that are being answered, and MaxInFlight
-	// is how many there may be. InFlight is called for every scrape, from any
-	// goroutine.
+	// InFlight returns the number of HTTP requests in flight, and MaxInFlight is
+	// its limit. InFlight is called on every scrape and must be safe for
+	// concurrent use.
 	InFlight    func() int
 	MaxInFlight int
-	// Approvals are those that wait.
+	// Approvals reads the state of approvals.
 	Approvals Approvals
 }
 
-// check returns every reason why there cannot be metrics.
+// check returns an error that lists every problem with the options.
 func (o *Options) check() error {
 	var errs []error
 	if o.Registerer == nil {
@@ -77,7 +77,7 @@ func (o *Options) check() error {
 }
 
 // Metrics are the metrics of a process. They are safe for concurrent use, but
-// configurations are activated one after the other.
+// configurations must be activated one after the other.
 type Metrics struct {
 	shapes    *shapes
 	active    atomic.Pointer[active] // nil before the first configuration
@@ -88,7 +88,7 @@ type Metrics struct {
 
 	audit        *auditTrail
 	authFailures *prometheus.CounterVec
-	certificate  prometheus.Collector // nil where there is none
+	certificate  prometheus.Collector // nil if there is none
 	authReasons  map[string]prometheus.Counter
 
 	build             prometheus.Gauge
@@ -97,8 +97,8 @@ type Metrics struct {
 	good              prometheus.Gauge
 }
 
-// New returns metrics that are registered, with those of the Go runtime and of
-// the process, or says why they cannot be.
+// New registers the metrics, with those of the Go runtime and of the process,
+// and returns them. On an error nothing remains registered.
 func New(o Options) (*Metrics, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (m *Metrics) register(r prometheus.Registerer) error {
 		collector{m},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		histogramCollector{m}, // last: what describes nothing cannot be taken back
+		histogramCollector{m}, // last, because an unchecked collector cannot be unregistered
 	}
 	for i, c := range all {
 		if err := r.Register(c); err != nil {
@@ -161,27 +161,27 @@ func (m *Metrics) register(r prometheus.Registerer) error {
 	return nil
 }
 
-// Request counts an answered HTTP request.
+// Request counts an HTTP request and its duration.
 func (m *Metrics) Request(route string, code int, took time.Duration) {
 	m.requests.observe(route, code, took)
 }
 
-// ReloadRefused counts a reload that went wrong, so that the configuration
-// before stays.
+// ReloadRefused counts a failed reload, after which the previous configuration
+// stays active.
 func (m *Metrics) ReloadRefused() {
 	m.refused.Inc()
 	m.good.Set(0)
 }
 
-// ReloadUnchanged counts a reload that found on disk what is in force.
+// ReloadUnchanged counts a reload that found the active configuration on disk.
 func (m *Metrics) ReloadUnchanged() {
 	if a := m.active.Load(); a != nil {
 		m.activate(a.catalogue)
 	}
 }
 
-// activate shows the series of a catalogue, and counts a reload that went well
-// where there was one before.
+// activate exposes the series of a catalogue. Unless it is the first, it counts
+// a successful reload.
 func (m *Metrics) activate(c *catalogue) {
 	before := m.active.Swap(&active{catalogue: c, since: time.Now()})
 	m.good.Set(1)

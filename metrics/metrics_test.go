@@ -91,7 +91,7 @@ func whole() metrics.Config {
 }
 
 func TestM2_EverythingStartsAtZero(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // for a time of loading that never changes
+	synctest.Test(t, func(t *testing.T) { // so that the time of loading is fixed
 		_, registry, _ := configured(t, whole())
 		const golden = "testdata/zero.prom"
 		if *update {
@@ -332,7 +332,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	sameSeries(t, registry, "hookgate_http_request_duration_seconds", []string{"200 /v1/decide", "400 /v1/decide"})
 	m.Request("/v1/decide", 200, time.Millisecond)
 	m.Request("/v1/decide", 200, time.Millisecond)
-	m.Request("/v1/decide", 503, time.Millisecond) // not foreseen, but a status
+	m.Request("/v1/decide", 503, time.Millisecond) // not a declared code, but a valid status
 	m.Request("/v1/decide", 0, time.Millisecond)
 	m.Request("/v1/decide", 600, time.Millisecond)
 	m.Request("/wp-login.php", 404, time.Millisecond)
@@ -348,7 +348,7 @@ func TestWhatClientsCannotBeToldIsCountedFromZero(t *testing.T) {
 	sameSeries(t, registry, "hookgate_client_refusals_total", []string{"gemini-cli 400"})
 	m.ClientDegraded("gemini-cli", chain.Modify)
 	m.ClientRefused("gemini-cli", 400)
-	m.ClientRefused("gemini-cli", 503) // not foreseen
+	m.ClientRefused("gemini-cli", 503) // not declared
 	counted(t, registry, "hookgate_client_degradations_total", map[string]float64{"gemini-cli modify": 1})
 	counted(t, registry, "hookgate_client_refusals_total", map[string]float64{"gemini-cli 400": 1, "gemini-cli 503": 1})
 }

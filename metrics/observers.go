@@ -9,27 +9,28 @@ import (
 )
 
 // ParticipantObserver counts what one participant does. It is safe for
-// concurrent use, before and after its configuration was active.
+// concurrent use, and may be used before its configuration is activated and
+// after it was replaced.
 type ParticipantObserver struct {
 	mode        chain.Mode
 	answers     *row
 	failures    *row
 	failOpen    *row
-	flips       *row // nil where it enforces
-	transitions *row // nil where it has no breaker
+	flips       *row // nil unless it is a shadow
+	transitions *row // nil if it has no breaker
 	duration    prometheus.Observer
 
-	// timeout is how long a call may take that finds it warm.
+	// timeout is the limit for a call while the participant is warm.
 	timeout                          time.Duration
-	firstCalls, connections, retries *row // nil where it is not remote
-	handshakes                       *row // nil where it is not reached by TLS
-	warmups                          *row // nil where it is not warmed up
-	canaries                         *row // nil where there is none
+	firstCalls, connections, retries *row // nil if it is not remote
+	handshakes                       *row // nil if it is not reached over TLS
+	warmups                          *row // nil if it is not kept warm
+	canaries                         *row // nil if it has no canary
 }
 
 var _ chain.ParticipantObserver = (*ParticipantObserver)(nil)
 
-// Answered counts an answer or a failure. The time counts only where the
+// Answered counts an answer or a failure. It records the duration only if the
 // participant was asked: an open breaker must not make it look fast.
 func (o *ParticipantObserver) Answered(event chain.Event, answer chain.Answer, took time.Duration) {
 	if answer.Failure == nil {
@@ -44,19 +45,18 @@ func (o *ParticipantObserver) Answered(event chain.Event, answer chain.Answer, t
 	}
 }
 
-// wasAsked reports whether a failure came after the participant was asked.
+// wasAsked reports whether the failed call reached the participant.
 func wasAsked(cause chain.Cause, took time.Duration) bool {
 	return took > 0 && cause != chain.BreakerOpen && cause != chain.Saturated
 }
 
-// FailedOpen counts a failure that let a call pass.
+// FailedOpen counts a failure that was allowed to pass.
 func (o *ParticipantObserver) FailedOpen(cause chain.Cause) { o.failOpen.inc(causeColumn(cause)) }
 
-// Flipped counts a decision that a shadow would have turned.
+// Flipped counts a decision that a shadow would have changed.
 func (o *ParticipantObserver) Flipped(from, to chain.Decision) { o.flips.inc(flipColumn(from, to)) }
 
-// Transition counts that the participant's breaker went from one state to
-// another. What is not a state is not counted.
+// Transition counts a change of the breaker's state. It ignores unknown states.
 func (o *ParticipantObserver) Transition(from, to BreakerState) {
 	if from.known() && to.known() {
 		o.transitions.inc(transitionColumn(from, to))
@@ -64,7 +64,8 @@ func (o *ParticipantObserver) Transition(from, to BreakerState) {
 }
 
 // ChainObserver counts what one chain decides. It is safe for concurrent use,
-// before and after its configuration was active.
+// and may be used before its configuration is activated and after it was
+// replaced.
 type ChainObserver struct {
 	tools     *tools
 	durations [2]prometheus.Observer // by event
@@ -84,15 +85,15 @@ func (o *ChainObserver) Decided(req *chain.Request, verdict *chain.Verdict) {
 		return
 	}
 	if rows, ok := o.denials[verdict.By.Name]; ok {
-		if rows[tool] == nil { // the one who denied names the tool by its alias alone
+		if rows[tool] == nil { // the participant that denied matches the tool only by its alias
 			tool = o.tools.find(req.ToolAlias())
 		}
 		rows[tool].inc(denialColumn(req.Event(), verdict.Cause))
 	}
 }
 
-// deniedBy sets the row in which denials by the participant of the tool are
-// counted. Participants of one name have one.
+// deniedBy sets the row that counts the participant's denials of the tool.
+// Participants with the same name share one row.
 func (o *ChainObserver) deniedBy(p *Participant, tool int, r *row) {
 	if o.denials[p.Name] == nil {
 		o.denials[p.Name] = make([]*row, len(o.tools.labels))

@@ -8,12 +8,12 @@ import (
 
 // What a configuration makes possible, as columns of the tables (M2).
 
-// columns is a set of columns.
+// columns is a bit set of columns.
 type columns uint64
 
 func (s *columns) add(column int) { *s |= 1 << column }
 
-// rewrite is how a result at the event is rewritten.
+// rewrite is the decision that rewrites at the event.
 func rewrite(e chain.Event) chain.Decision {
 	if e == chain.PostToolUse {
 		return chain.Replace
@@ -29,8 +29,8 @@ func (p *Participant) decisions(e chain.Event) []chain.Decision {
 	return []chain.Decision{chain.Deny, chain.Allow, rewrite(e)}
 }
 
-// causes are those for which the participant can fail at the event: what its
-// binding reports, and what the chain makes of an answer.
+// causes are the possible failures of the participant at the event: those that
+// its binding reports, and those that the chain derives from an answer.
 func (p *Participant) causes(e chain.Event) []chain.Cause {
 	made := []chain.Cause{chain.Timeout, chain.Panic, chain.WrongDecision}
 	if e == chain.PostToolUse {
@@ -46,7 +46,7 @@ func (p *Participant) causes(e chain.Event) []chain.Cause {
 	for _, c := range p.Causes {
 		switch {
 		case c < firstCause || c > chain.Internal:
-		case c == chain.UnusableRewrite || c == chain.Budget: // the chain's own, decided above
+		case c == chain.UnusableRewrite || c == chain.Budget: // reported by the chain, handled above
 		case c == chain.BreakerOpen && !p.HasBreaker:
 		default:
 			made = append(made, c)
@@ -55,7 +55,7 @@ func (p *Participant) causes(e chain.Event) []chain.Cause {
 	return made
 }
 
-// answers are the columns of its answers, failures those of its failures.
+// answers returns the columns of its answers, and those of its failures.
 func (p *Participant) answers() (answers, failures columns) {
 	for _, e := range p.Events {
 		for _, d := range p.decisions(e) {
@@ -69,8 +69,8 @@ func (p *Participant) answers() (answers, failures columns) {
 	return answers, failures
 }
 
-// failsOpen are the columns of the failures that let a call pass. The end of
-// the chain's budget never does.
+// failsOpen returns the columns of the failures that may be allowed to pass. An
+// exhausted budget never is.
 func (p *Participant) failsOpen() (causes columns) {
 	if p.Mode == chain.Shadow || p.OnFailure != chain.AllowOnFailure {
 		return 0
@@ -85,7 +85,7 @@ func (p *Participant) failsOpen() (causes columns) {
 	return causes
 }
 
-// transitions are the columns of the ways that a breaker goes.
+// transitions returns the columns of the possible changes of a breaker's state.
 func (p *Participant) transitions() (ways columns) {
 	if p.HasBreaker {
 		ways.add(transitionColumn(BreakerClosed, BreakerOpen))
@@ -101,8 +101,8 @@ func (p *Participant) enforces(e chain.Event) bool {
 	return p.Mode == chain.Enforce && slices.Contains(p.Events, e)
 }
 
-// flips are the columns of how a shadow could turn the chain's decisions. A
-// deny it never turns.
+// flips returns the columns of the decisions that a shadow could have changed.
+// A deny always stays a deny.
 func (c *Chain) flips(p *Participant) (turns columns) {
 	for _, e := range p.Events {
 		allowed, rewritten := c.uncovered() == chain.Allow, false
@@ -125,17 +125,18 @@ func (c *Chain) flips(p *Participant) (turns columns) {
 	return turns
 }
 
-// denials are the columns of how the participant can deny.
+// denials returns the columns of the ways in which the participant can deny.
 func (p *Participant) denials() (why columns) {
 	for _, e := range p.Events {
 		why.add(denialColumn(e, chain.NoCause))
-		why.add(denialColumn(e, chain.Budget)) // whatever it does on other failures
+		why.add(denialColumn(e, chain.Budget)) // whatever its failure policy
 	}
 	return why
 }
 
-// outcomes are the columns of what the chain can decide at the event of the
-// tools under one label, of which its participants are asked about that many.
+// outcomes returns the columns of what the chain can decide at the event for
+// the tools under one label. asked says, for each participant, about how many
+// of these tools it is asked.
 func (c *Chain) outcomes(e chain.Event, asked []reach) (decided columns) {
 	decided.add(outcomeColumn(chain.Deny, chain.Internal))
 	covered := reachesNone
@@ -160,7 +161,7 @@ func (c *Chain) outcomes(e chain.Event, asked []reach) (decided columns) {
 	return decided
 }
 
-// uncovered is the decision on a call that is not covered.
+// uncovered is the decision for an uncovered call.
 func (c *Chain) uncovered() chain.Decision {
 	if c.OnUncovered == chain.AllowUncovered {
 		return chain.Allow

@@ -8,7 +8,7 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// each returns every text with what comes before and after it.
+// each returns every text with the given prefix and suffix.
 func each(before string, texts []string, after string) []string {
 	var all []string
 	for _, text := range texts {
@@ -17,8 +17,8 @@ func each(before string, texts []string, after string) []string {
 	return all
 }
 
-// What the chain itself makes of a program's answers comes on top of what its
-// binding reports.
+// programCauses are the possible failures of a program: those that its binding
+// reports, and those that the chain derives from its answers.
 var programCauses = []string{
 	"budget", "empty", "exit", "malformed", "oversize", "panic", "saturated", "signal", "spawn", "timeout",
 	"unusable_rewrite", "wrong_decision",
@@ -89,10 +89,11 @@ func TestM2_ADecisionHasACauseThatSomebodyAskedCanHave(t *testing.T) {
 		{Name: "lenient", OnUncovered: chain.AllowUncovered},
 	}})
 	sameSeries(t, registry, "hookgate_decisions_total", slices.Concat( // cause chain decision event tool
-		// Somebody is always asked about the shell before the call.
+		// At least one participant is always asked about the shell before the call.
 		each("none operator ", []string{"allow", "deny", "modify"}, " pre_tool_use shell"),
 		each("", append([]string{"internal"}, programCauses...), " operator deny pre_tool_use shell"),
-		// A guard never modifies, and who allows on failure denies only for want of time.
+		// A guard never modifies, and a participant that allows on failure denies
+		// only when the budget is exhausted.
 		each("none operator ", []string{"allow", "deny"}, " pre_tool_use mcp__*"),
 		each("", []string{"internal", "budget"}, " operator deny pre_tool_use mcp__*"),
 		// After the call one of the tools is covered and others are not.
@@ -101,7 +102,7 @@ func TestM2_ADecisionHasACauseThatSomebodyAskedCanHave(t *testing.T) {
 			"internal", "uncovered", "budget", "empty", "exit", "malformed", "oversize", "panic", "saturated", "signal",
 			"spawn", "timeout", "wrong_decision",
 		}, " operator deny post_tool_use mcp__*"),
-		// A shadow covers nothing.
+		// A shadow does not cover a call.
 		each("", []string{"internal", "uncovered"}, " operator deny pre_tool_use other"),
 		each("", []string{"internal", "uncovered"}, " operator deny post_tool_use other"),
 		each("", []string{"internal", "uncovered"}, " operator deny post_tool_use shell"),

@@ -15,7 +15,7 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// report has a participant and its chain report one thing of each kind.
+// report makes a participant and its chain report one thing of each kind.
 func report(tb testing.TB, o metrics.ChainObservers, who int, name string) {
 	tb.Helper()
 	p := o.Participants[who]
@@ -27,7 +27,7 @@ func report(tb testing.TB, o metrics.ChainObservers, who int, name string) {
 	o.Chain.Decided(request(tb, chain.PreToolUse, "shell"), denial(chain.Timeout, name))
 }
 
-// mentions are the series that have a text in their labels.
+// mentions returns the series with a text in their labels.
 func mentions(all []string, text string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return !strings.Contains(s, `"`+text+`"`) })
 }
@@ -45,7 +45,7 @@ func TestM3_WhatConfigurationNoLongerHasIsGoneAndWhatStaysKeepsItsCounts(t *test
 		t.Fatal("nothing mentions what is going to go")
 	}
 
-	// A reload describes everything anew.
+	// A reload creates all series anew.
 	next := activate(t, m, tenant(endpoint("comes"), endpoint("stays")))
 	for _, gone := range []string{"goes", "closing"} {
 		if left := mentions(everySeries(t, registry), gone); len(left) > 0 {
@@ -168,7 +168,8 @@ func TestM7_StatesAreReadWhenSomebodyLooks(t *testing.T) {
 		t.Errorf("%d states were read before anybody looked", reads)
 	}
 
-	// One participant of two chains is read once; two of one name add up.
+	// A participant of two chains is read once. Participants with the same name
+	// add up.
 	counted(t, registry, "hookgate_hook_in_flight", map[string]float64{"dlp": 5})
 	if reads != 2 {
 		t.Errorf("%d states were read for one look, want 2", reads)

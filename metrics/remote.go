@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// remoteShapes describe what is counted of the way to a remote participant,
-// and of what participants are asked that is nobody's call.
+// remoteShapes describe the metrics of connections to remote participants, and
+// of requests that belong to no tool call (warm-up pings and canaries).
 type remoteShapes struct {
 	firstCalls, warmups              *shape
 	connections, retries, handshakes *shape
@@ -41,14 +41,15 @@ func (s *remoteShapes) descs() []*prometheus.Desc {
 	return []*prometheus.Desc{s.firstCalls.desc, s.warmups.desc, s.connections.desc, s.retries.desc, s.handshakes.desc, s.canaries.desc}
 }
 
-// remoteTables are their series in one configuration.
+// remoteTables are the series of remoteShapes in one configuration.
 type remoteTables struct {
 	firstCalls, warmups              table
 	connections, retries, handshakes table
 	canaries                         table
 }
 
-// tables returns them without rows, to follow others.
+// tables returns tables without rows, which will take over the counts of
+// before.
 func (s *remoteShapes) tables(before *remoteTables) remoteTables {
 	return remoteTables{
 		firstCalls:  newTable(s.firstCalls, &before.firstCalls),
@@ -64,8 +65,7 @@ func (t *remoteTables) all() []*table {
 	return []*table{&t.firstCalls, &t.warmups, &t.connections, &t.retries, &t.handshakes, &t.canaries}
 }
 
-// Handshake is why a TLS handshake came to nothing. The zero Handshake is no
-// reason.
+// Handshake is why a TLS handshake failed. The zero Handshake is invalid.
 type Handshake uint8
 
 // The reasons.
@@ -76,7 +76,7 @@ const (
 	HandshakeBroken
 )
 
-// String returns the reason as it stands in labels.
+// String returns the reason's label value.
 func (h Handshake) String() string {
 	switch h {
 	case HandshakeCertificate:
@@ -99,8 +99,8 @@ func handshakeColumns() [][]string {
 	return columns
 }
 
-// handshakeColumn is why a handshake came to nothing; what is out of range
-// counts as broken.
+// handshakeColumn is the column for a failed handshake. A value that is out of
+// range counts as broken.
 func handshakeColumn(h Handshake) int {
 	if h < HandshakeCertificate || h > HandshakeBroken {
 		h = HandshakeBroken
@@ -108,7 +108,7 @@ func handshakeColumn(h Handshake) int {
 	return int(h - HandshakeCertificate)
 }
 
-// firstCallColumn is how a call ended that found the participant cold.
+// firstCallColumn is the column for a call that found the participant cold.
 func firstCallColumn(o *ParticipantObserver, took time.Duration, answered bool) int {
 	switch {
 	case !answered:
@@ -121,7 +121,7 @@ func firstCallColumn(o *ParticipantObserver, took time.Duration, answered bool) 
 
 func firstCallColumns() [][]string { return [][]string{{"prompt"}, {"slow"}, {"failed"}} }
 
-// passColumn is whether something passed.
+// passColumn is the column for a check that passed or failed.
 func passColumn(passed bool) int {
 	if passed {
 		return 0
@@ -131,19 +131,19 @@ func passColumn(passed bool) int {
 
 func passColumns() [][]string { return [][]string{{"passed"}, {"failed"}} }
 
-// firstOf are the first so many columns.
+// firstOf is the set of the first n columns.
 func firstOf(n int) columns { return 1<<n - 1 }
 
-// FirstCall counts a call that found the participant cold: in time, late by
-// its usual time-out, or not answered at all.
+// FirstCall counts a call that found the participant cold: answered within its
+// usual timeout, answered later, or not answered.
 func (o *ParticipantObserver) FirstCall(took time.Duration, answered bool) {
 	o.firstCalls.inc(firstCallColumn(o, took, answered))
 }
 
-// WarmedUp counts a try to warm the participant up.
+// WarmedUp counts a warm-up ping.
 func (o *ParticipantObserver) WarmedUp(passed bool) { o.warmups.inc(passColumn(passed)) }
 
-// Connected counts a question by the connection that it goes over.
+// Connected counts a request by whether its connection was reused.
 func (o *ParticipantObserver) Connected(reused bool) {
 	if reused {
 		o.connections.inc(1)
@@ -152,16 +152,16 @@ func (o *ParticipantObserver) Connected(reused bool) {
 	}
 }
 
-// Repeated counts a question that is put a second time.
+// Repeated counts a request that is sent a second time.
 func (o *ParticipantObserver) Repeated() { o.retries.inc(0) }
 
-// HandshakeFailed counts a TLS handshake that came to nothing.
+// HandshakeFailed counts a failed TLS handshake.
 func (o *ParticipantObserver) HandshakeFailed(why Handshake) { o.handshakes.inc(handshakeColumn(why)) }
 
-// CanaryChecked counts a call that the participant has to deny.
+// CanaryChecked counts a canary call, which the participant must deny.
 func (o *ParticipantObserver) CanaryChecked(passed bool) { o.canaries.inc(passColumn(passed)) }
 
-// way makes the series of the way to a participant.
+// way creates the series of the connection to a participant.
 func (d *draft) way(o *ParticipantObserver, name string, p *Participant) {
 	if p.CanaryPassing != nil {
 		o.canaries = d.remote.canaries.row(names{name}, firstOf(len(passColumns())))

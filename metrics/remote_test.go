@@ -31,7 +31,7 @@ func TestTheWayToAnEndpointIsCounted(t *testing.T) {
 	o.CanaryChecked(false)
 	o.HandshakeFailed(metrics.HandshakeRefused)
 	o.HandshakeFailed(metrics.HandshakeTimeout)
-	o.HandshakeFailed(0) // what is no reason counts as broken
+	o.HandshakeFailed(0) // an invalid reason counts as broken
 	o.HandshakeFailed(99)
 	counted(t, registry, "hookgate_hook_first_calls_total", map[string]float64{"dlp prompt": 1, "dlp slow": 2, "dlp failed": 1})
 	counted(t, registry, "hookgate_hook_connections_total", map[string]float64{"new dlp": 1, "reused dlp": 2})

@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// namespace begins the name of every metric.
+// namespace is the prefix of every metric's name.
 const namespace = "hookgate_"
 
-// shapes describe the metrics whose series come from configuration.
+// shapes describe the metrics whose series depend on the configuration.
 type shapes struct {
 	decisions, denials                              *shape
 	answers, failures, failOpen, flips, transitions *shape
@@ -87,8 +87,8 @@ func newShapes(maxBudget, maxTimeout, maxTurn time.Duration) *shapes {
 	}
 }
 
-// descs are the metrics that describe themselves. Those of the histograms come
-// and go with their series.
+// descs are the descriptions that the collector can announce. Those of the
+// histograms come and go with their series.
 func (s *shapes) descs() []*prometheus.Desc {
 	return append(s.remote.descs(),
 		s.decisions.desc, s.denials.desc,

@@ -7,17 +7,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// shape is a counter metric whose series are arranged as a table: a row for
-// each combination of names from the configuration, and in every row the same
+// shape is a counter metric whose series form a table: one row for each
+// combination of names from the configuration and, in every row, the same
 // columns, one for each combination of values from closed sets. A row is a
-// short array that is counted in by index, so no label is looked up on the way.
+// short array that is indexed by column, so that counting needs no label
+// lookup.
 type shape struct {
 	desc      *prometheus.Desc
 	rowLabels int        // how many labels have their value from the row
-	columns   [][]string // the values of the labels after those
+	columns   [][]string // values of the remaining labels
 }
 
-// newShape returns the metric of that name. It has at most 64 columns.
+// newShape returns the metric with that name. It has at most 64 columns.
 func newShape(name, help string, rowLabels, columnLabels []string, columns [][]string) *shape {
 	labels := append(append([]string{}, rowLabels...), columnLabels...)
 	return &shape{
@@ -33,14 +34,14 @@ type names [3]string
 
 // row is one row of a table in one configuration.
 type row struct {
-	// shown has a bit for every column that is a series.
+	// shown has a bit for every column that is exposed as a series.
 	shown atomic.Uint64
-	// counts are shared with the same row of other configurations.
+	// counts are shared with the same row in other configurations.
 	counts []atomic.Uint64
 }
 
-// inc counts in a column. One that configuration ruled out is shown from now
-// on (M2). A nil row counts nothing.
+// inc increments a column. A column that the configuration ruled out is exposed
+// from then on (M2). A nil row counts nothing.
 func (r *row) inc(column int) {
 	if r == nil {
 		return
@@ -51,21 +52,22 @@ func (r *row) inc(column int) {
 	r.counts[column].Add(1)
 }
 
-// table is a counter metric in one configuration. A row that is not in it may
-// still be counted in by an old observer, but nobody sees it (M4).
+// table is a counter metric in one configuration. An old observer may still
+// increment a row that is not in it, but that row is not exposed (M4).
 type table struct {
 	shape  *shape
 	rows   map[names]*row
-	before map[names]*row // of the configuration before, while this one is made
+	before map[names]*row // of the previous configuration, until made is called
 }
 
-// newTable returns a table without rows, to follow another.
+// newTable returns a table without rows, whose rows will take over the counts
+// of before.
 func newTable(s *shape, before *table) table {
 	return table{shape: s, rows: make(map[names]*row, len(before.rows)), before: before.rows}
 }
 
-// row returns the row of these names with the given columns shown. A row that
-// was in the table before keeps its counts (M3).
+// row returns the row with these names and exposes the given columns. If the
+// previous table had the row, it keeps its counts (M3).
 func (t *table) row(n names, shown columns) *row {
 	r := t.rows[n]
 	if r == nil {
@@ -81,10 +83,10 @@ func (t *table) row(n names, shown columns) *row {
 	return r
 }
 
-// made forgets the table before, which nobody needs any more.
+// made releases the previous configuration's rows.
 func (t *table) made() { t.before = nil }
 
-// collect sends every series that is shown.
+// collect sends every exposed series.
 func (t *table) collect(ch chan<- prometheus.Metric) {
 	for n, r := range t.rows {
 		values := make([]string, 0, 8)

@@ -7,20 +7,20 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// otherTool labels the tools that configuration does not name.
+// otherTool is the label value for tools that the configuration does not name.
 const otherTool = "other"
 
-// tools are the values of the label tool in one chain (M1). The exact names in
-// the entries of its participants stand for themselves, a tool that only globs
-// there match stands under the first of them, and any other under otherTool.
+// tools are the values of the label tool in one chain (M1). A tool that the
+// participants' entries name exactly has its own value. A tool that only globs
+// match has the first such glob as its value, and any other tool has otherTool.
 type tools struct {
 	labels    []toolLabel // exact names, then globs, then otherTool
 	exact     map[string]int
 	globs     []glob
-	firstGlob int // in labels
+	firstGlob int // index in labels
 }
 
-// newTools collects what the participants name, in their order.
+// newTools collects the tools that the participants name, in their order.
 func newTools(participants []*Participant) *tools {
 	t := &tools{exact: map[string]int{}}
 	for _, p := range participants {
@@ -45,15 +45,17 @@ func newTools(participants []*Participant) *tools {
 	return t
 }
 
-// addGlob adds a glob, unless an earlier one matches whatever it matches.
+// addGlob adds a glob, unless an earlier one matches everything that it
+// matches.
 func (t *tools) addGlob(text string) {
 	if !containedInAny(t.globs, text) {
 		t.globs = append(t.globs, newGlob(text))
 	}
 }
 
-// find returns the index of the label that stands for a tool, by the first of
-// its names that configuration has, exactly or in a glob.
+// find returns the index of the label of a tool with these names: that of the
+// first name that the configuration has exactly, or else of the first name that
+// a glob matches.
 func (t *tools) find(names ...string) int {
 	for _, name := range names {
 		if i, ok := t.exact[name]; ok {
@@ -67,17 +69,18 @@ func (t *tools) find(names ...string) int {
 			}
 		}
 	}
-	return len(t.labels) - 1 // otherTool: where that is missing, a glob matches everything
+	return len(t.labels) - 1 // otherTool; if that is missing, a glob matches everything
 }
 
 // toolLabel is one value of the label tool.
 type toolLabel struct {
 	text    string
-	other   bool   // stands for every tool without a label of its own
-	earlier []glob // have their tools under their own labels
+	other   bool   // stands for every tool without its own label
+	earlier []glob // globs whose tools have their labels before this one
 }
 
-// reach is how many of the tools under one label a participant is asked about.
+// reach says how many of the tools under one label a participant is asked
+// about.
 type reach uint8
 
 const (
@@ -107,8 +110,8 @@ func (l toolLabel) reachedBy(patterns []string) reach {
 	return r
 }
 
-// glob is a pattern of tool names with a star, split so that matching one star,
-// as nearly every glob has, allocates nothing.
+// glob is a pattern with at least one star. It is split so that matching a
+// pattern with one star, the usual case, does not allocate.
 type glob struct {
 	text           string
 	prefix, suffix string // before the first star and after the last
@@ -125,7 +128,7 @@ func newGlob(text string) glob {
 	}
 }
 
-// match is [chain.MatchTool].
+// match is equivalent to [chain.MatchTool].
 func (g glob) match(name string) bool {
 	if len(name) < len(g.prefix)+len(g.suffix) || !strings.HasPrefix(name, g.prefix) || !strings.HasSuffix(name, g.suffix) {
 		return false
@@ -133,18 +136,19 @@ func (g glob) match(name string) bool {
 	return g.stars == 1 || chain.MatchTool(g.text, name)
 }
 
-// contains reports whether the first pattern matches every name that the
-// second matches. The stars of the second stand in its text for themselves, and
-// only a star of the first can take them.
+// contains reports whether the pattern first matches every name that second
+// matches. Taken as a name, second's stars are ordinary characters that only a
+// star of first can match.
 func contains(first, second string) bool { return chain.MatchTool(first, second) }
 
 func containedInAny(globs []glob, text string) bool {
 	return slices.ContainsFunc(globs, func(g glob) bool { return contains(g.text, text) })
 }
 
-// meet reports whether some name is matched by both globs. What stands between
-// the first star of one and its last fits into a star of the other, so only the
-// ends can be at odds. An exact name meets no glob: it has its own label.
+// meet reports whether some name matches both globs. A star of one glob can
+// match everything between the first and last star of the other, so only their
+// prefixes and suffixes can conflict. An exact name never meets a glob, because
+// it has its own label.
 func meet(a, b glob) bool {
 	return a.stars > 0 && b.stars > 0 &&
 		(strings.HasPrefix(a.prefix, b.prefix) || strings.HasPrefix(b.prefix, a.prefix)) &&

@@ -85,7 +85,7 @@ func TestM2_HowManyToolsOfALabelAParticipantIsAskedAbout(t *testing.T) {
 	tools := newTools([]*Participant{asking("shell", "a*", "*z", "mcp__*")})
 	for name, c := range map[string]struct {
 		patterns []string
-		want     map[string]reach // those not named are reachesNone
+		want     map[string]reach // patterns that are not listed are reachesNone
 	}{
 		"every tool": {
 			want: map[string]reach{"shell": reachesAll, "a*": reachesAll, "*z": reachesAll, "mcp__*": reachesAll, "other": reachesAll},
@@ -113,7 +113,7 @@ func TestM2_HowManyToolsOfALabelAParticipantIsAskedAbout(t *testing.T) {
 	}
 }
 
-// A small alphabet makes patterns meet.
+// A small alphabet makes it likely that patterns meet.
 func patternsOf(tools string) *rapid.Generator[[]string] {
 	return rapid.SliceOfN(rapid.StringMatching(tools), 0, 4)
 }
@@ -153,8 +153,8 @@ func TestM2_TwoGlobsMeetWhereANameIsMatchedByBoth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := newGlob(rapid.StringMatching(`[ab]{0,2}\*[ab*]{0,3}`).Draw(t, "a"))
 		b := newGlob(rapid.StringMatching(`[ab]{0,2}\*[ab*]{0,3}`).Draw(t, "b"))
-		// A name of both begins and ends like both, and has the middle of one
-		// after that of the other: if there is any, one of these is.
+		// A name that matches both begins and ends like both, and has the middle of
+		// one after that of the other. If there is such a name, one of these is.
 		found := false
 		for _, prefix := range []string{a.prefix, b.prefix} {
 			for _, suffix := range []string{a.suffix, b.suffix} {
