@@ -101,7 +101,7 @@ func (c *approvalsCommand) parse(args []string) error {
 	case c.verb == "list" && len(rest) > 0:
 		return fmt.Errorf("list takes no arguments, got %q", rest[0])
 	case c.verb != "list" && len(rest) != 1:
-		return fmt.Errorf("%s takes the id of one approval: gateway approvals list shows them", c.verb)
+		return fmt.Errorf("%s needs the id of one approval: gateway approvals list prints the ids", c.verb)
 	case c.verb != "list":
 		c.id = rest[0]
 	}
@@ -126,7 +126,7 @@ func (c *approvalsCommand) address() error {
 	}
 	u, err := url.Parse(c.base)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return errors.New("--url is not the address of a gateway, like http://127.0.0.1:8080")
+		return errors.New("--url is not a valid address: use one like http://127.0.0.1:8080")
 	}
 	c.base = strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/")
 	return nil
@@ -162,21 +162,21 @@ func (c *approvalsCommand) list(ctx context.Context) error {
 		Approvals []shownApproval `json:"approvals"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("the gateway answered something else than a list: %w", err)
+		return fmt.Errorf("the gateway's answer is not a list of approvals; check --url: %w", err)
 	}
 	var text strings.Builder
 	for i := range answer.Approvals {
 		answer.Approvals[i].print(&text, time.Now())
 	}
 	if len(answer.Approvals) == 0 {
-		fmt.Fprintf(&text, "nothing is %s\n", c.state)
+		fmt.Fprintf(&text, "no approval is %s\n", c.state)
 		if c.state == "any" {
 			text.Reset()
-			text.WriteString("there are none\n")
+			text.WriteString("there are no approvals\n")
 		}
 	}
 	if !c.program.say("%s", text.String()) {
-		return errors.New("it was not printed whole")
+		return errors.New("the output could not be written completely")
 	}
 	return nil
 }
@@ -212,9 +212,9 @@ func (a *shownApproval) print(to io.Writer, now time.Time) {
 func (a *shownApproval) standing(now time.Time) string {
 	switch {
 	case a.State == approval.Pending.String() && a.Waiting != nil && !*a.Waiting:
-		return "nobody waits for it any more: the gateway that asked is not heard of"
+		return "nobody waits for it any more: the gateway that asked for it no longer responds"
 	case a.State == approval.Pending.String():
-		return "waits, for " + max(a.ExpiresAt.Sub(now), 0).Round(time.Second).String() + " more"
+		return "waiting, " + max(a.ExpiresAt.Sub(now), 0).Round(time.Second).String() + " left"
 	case a.SettledBy == "":
 		return a.State + " at " + a.SettledAt.Format(time.RFC3339)
 	}
@@ -240,10 +240,10 @@ func (c *approvalsCommand) answer(ctx context.Context) error {
 	}
 	var now shownApproval
 	if err := json.Unmarshal(text, &now); err != nil || now.ID != c.id {
-		return errors.New("the gateway answered something else than the approval: look whether it was taken")
+		return errors.New("the gateway's answer does not show the approval: check with gateway approvals list --state any whether your answer was recorded")
 	}
 	if !c.program.say("%s  %s\n", approval.ShownText(now.ID), approval.ShownText(now.standing(time.Now()))) {
-		return errors.New("it was not printed whole")
+		return errors.New("the output could not be written completely")
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (c *approvalsCommand) readInput() ([]byte, error) {
 		input, err = os.ReadFile(c.input[1:])
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--input cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read --input: %w", err)
 	}
 	if err := chain.CheckValue(input); err != nil {
 		return nil, fmt.Errorf("--input is not JSON: %w", err)
@@ -282,7 +282,7 @@ func (c *approvalsCommand) call(ctx context.Context, method, path string, body [
 	if c.tokenFile != "" {
 		token, err := os.ReadFile(c.tokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("--token-file cannot be read: %w", err)
+			return nil, fmt.Errorf("cannot read --token-file: %w", err)
 		}
 		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
@@ -292,12 +292,12 @@ func (c *approvalsCommand) call(ctx context.Context, method, path string, body [
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the gateway cannot be reached: %w", err)
+		return nil, fmt.Errorf("cannot reach the gateway: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing was written to it
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxApprovals))
 	if err != nil {
-		return nil, fmt.Errorf("the gateway's answer was cut: %w", err)
+		return nil, fmt.Errorf("the gateway's answer broke off: %w", err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return text, nil

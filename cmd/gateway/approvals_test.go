@@ -41,7 +41,7 @@ func TestApprovalsAreListedAndNothingInThemActsOnTheTerminal(t *testing.T) {
 
 `
 	first, rest, _ := strings.Cut(got.stdout, "\n")
-	if got.code != 0 || got.stderr != "" || rest != want || !strings.HasPrefix(first, "0198-1  waits, for ") {
+	if got.code != 0 || got.stderr != "" || rest != want || !strings.HasPrefix(first, "0198-1  waiting, ") {
 		t.Errorf("code %d, stderr %q: %s", got.code, got.stderr, got.stdout)
 	}
 	if diff := cmp.Diff([]string{"GET /v1/approvals?state=pending"}, *asked); diff != "" {
@@ -55,8 +55,8 @@ func TestApprovalsAreListedAndNothingInThemActsOnTheTerminal(t *testing.T) {
 
 func TestWhatNobodyWaitsForIsListedAsSuch(t *testing.T) {
 	for waiting, want := range map[string]string{
-		"false": "0198-1  nobody waits for it any more: the gateway that asked is not heard of\n",
-		"true":  "0198-1  waits, for ",
+		"false": "0198-1  nobody waits for it any more: the gateway that asked for it no longer responds\n",
+		"true":  "0198-1  waiting, ",
 	} {
 		base, _ := answering(t, 200, `{"approvals":[`+strings.Replace(waitingCall, `"used":false`, `"used":false,"waiting":`+waiting, 1)+`]}`)
 		if got := commandLine(t, nil, "", "approvals", "--url", base); got.code != 0 || !strings.HasPrefix(got.stdout, want) {
@@ -67,7 +67,7 @@ func TestWhatNobodyWaitsForIsListedAsSuch(t *testing.T) {
 
 func TestAnEmptyListSaysSo(t *testing.T) {
 	base, _ := answering(t, 200, `{"approvals":[]}`)
-	for state, want := range map[string]string{"pending": "nothing is pending\n", "any": "there are none\n"} {
+	for state, want := range map[string]string{"pending": "no approval is pending\n", "any": "there are no approvals\n"} {
 		if got := commandLine(t, nil, "", "approvals", "list", "--url", base, "--state", state); got.stdout != want {
 			t.Errorf("%s: %q", state, got.stdout)
 		}
@@ -118,20 +118,20 @@ func TestWhatDoesNotWorkIsSaid(t *testing.T) {
 	}{
 		{[]string{"allow", "x", "--url", conflict}, 1, `it was already denied by bob\u001b`},
 		{[]string{"list", "--url", conflict}, 1, `it was already denied by bob\u001b`},
-		{[]string{"list", "--url", nonsense}, 1, "the gateway answered something else than a list"},
-		{[]string{"allow", "x", "--url", nonsense}, 1, "look whether it was taken"},
+		{[]string{"list", "--url", nonsense}, 1, "the gateway's answer is not a list of approvals"},
+		{[]string{"allow", "x", "--url", nonsense}, 1, "whether your answer was recorded"},
 		{[]string{"allow", "x", "--url", moved}, 1, "the gateway answered with status 302"},
-		{[]string{"list", "--url", "http://127.0.0.1:1"}, 1, "the gateway cannot be reached"},
+		{[]string{"list", "--url", "http://127.0.0.1:1"}, 1, "cannot reach the gateway"},
 		{[]string{"allow", "x", "--input", "{", "--url", conflict}, 1, "--input is not JSON"},
-		{[]string{"allow", "x", "--input", "@/nowhere", "--url", conflict}, 1, "--input cannot be read"},
-		{[]string{"allow", "x", "--token-file", "/nowhere", "--url", conflict}, 1, "--token-file cannot be read"},
+		{[]string{"allow", "x", "--input", "@/nowhere", "--url", conflict}, 1, "cannot read --input"},
+		{[]string{"allow", "x", "--token-file", "/nowhere", "--url", conflict}, 1, "cannot read --token-file"},
 		{[]string{"grant", "x"}, 2, `"grant" is not one of list, allow, deny`},
-		{[]string{"allow"}, 2, "allow takes the id of one approval"},
-		{[]string{"deny", "x", "y"}, 2, "deny takes the id of one approval"},
+		{[]string{"allow"}, 2, "allow needs the id of one approval"},
+		{[]string{"deny", "x", "y"}, 2, "deny needs the id of one approval"},
 		{[]string{"list", "x"}, 2, "list takes no arguments"},
 		{[]string{"deny", "x", "--input", "{}"}, 2, "flag provided but not defined: -input"},
 		{[]string{"list", "--timeout", "0s"}, 2, "give a positive time"},
-		{[]string{"list", "--url", "ftp://x"}, 2, "--url is not the address of a gateway"},
+		{[]string{"list", "--url", "ftp://x"}, 2, "--url is not a valid address"},
 	} {
 		got := commandLine(t, nil, "", append([]string{"approvals"}, tc.args...)...)
 		if got.code != tc.code || got.stdout != "" || !strings.Contains(got.stderr, tc.want) {
@@ -143,8 +143,8 @@ func TestWhatDoesNotWorkIsSaid(t *testing.T) {
 func TestAnApprovalSaysWhereItStands(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, a := range map[string]shownApproval{
-		"waits, for 1m0s more":                {State: "pending", ExpiresAt: at.Add(time.Minute)},
-		"waits, for 0s more":                  {State: "pending", ExpiresAt: at.Add(-time.Minute)},
+		"waiting, 1m0s left":                  {State: "pending", ExpiresAt: at.Add(time.Minute)},
+		"waiting, 0s left":                    {State: "pending", ExpiresAt: at.Add(-time.Minute)},
 		"expired at 2026-01-02T03:04:05Z":     {State: "expired", SettledAt: at},
 		"denied by x at 2026-01-02T03:04:05Z": {State: "denied", SettledAt: at, SettledBy: "x"},
 	} {

@@ -50,7 +50,7 @@ func (p *program) audit(ctx context.Context, args []string) int {
 		*file = s.AuditFile
 	}
 	if *file == "" && !*database {
-		p.complain("gateway audit: which file? Give --file, or set HOOKGATE_AUDIT_FILE\n")
+		p.complain("gateway audit: no audit file: give --file, or set HOOKGATE_AUDIT_FILE\n")
 		return exitUsage
 	}
 	filter, err := newRecordFilter(want, *since, *until, time.Now())
@@ -66,7 +66,7 @@ func (p *program) audit(ctx context.Context, args []string) int {
 	}
 	if *database {
 		if *quiet || *head != "" || isSet(flags, "file") {
-			p.complain("gateway audit: --database reads the records of a database, which have no chain: it goes with neither --file, --verify nor --head\n")
+			p.complain("gateway audit: --database cannot be combined with --file, --verify or --head: records in a database have no hash chain\n")
 			return exitUsage
 		}
 		return p.readAuditDatabase(ctx, s.DatabaseURL, filter)
@@ -84,7 +84,7 @@ func isSet(flags *flag.FlagSet, name string) bool {
 // readAuditDatabase prints the records of a database.
 func (p *program) readAuditDatabase(ctx context.Context, url string, filter recordFilter) int {
 	if url == "" {
-		p.complain("gateway audit: which database? Set HOOKGATE_DATABASE_URL\n")
+		p.complain("gateway audit: no database: set HOOKGATE_DATABASE_URL\n")
 		return exitUsage
 	}
 	if err := state.CheckURL(url); err != nil {
@@ -141,7 +141,7 @@ func (p *program) print(body []byte, filter *recordFilter) error {
 // saySkipped says how many records were left out that would have been printed.
 func (p *program) saySkipped(filter *recordFilter) {
 	if filter.skipped > 0 {
-		p.complain("gateway audit: %d records are left out, since what they say was decided was withheld, as a later record of each says: --all prints them too\n", filter.skipped)
+		p.complain("gateway audit: records left out: %d, because their decisions were withheld, as later records say: --all prints them too\n", filter.skipped)
 	}
 }
 
@@ -168,15 +168,15 @@ func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted 
 		p.sayWhatHolds(err)
 		return exitFailed
 	case last.Last == 0:
-		p.complain("gateway audit: %s has no records\n", file)
+		p.complain("gateway audit: %s contains no records\n", file)
 	case last.Last > 0:
-		p.complain("gateway audit: records %d to %d are chained; head %d:%x\n", last.First, last.Last, last.Last, last.SHA256)
+		p.complain("gateway audit: the hash chain of records %d to %d is intact; head %d:%x\n", last.First, last.Last, last.Last, last.SHA256)
 	}
 	if last.Last == noted.n && fmt.Sprintf("%x", last.SHA256) == noted.sha256 {
 		met = true
 	}
 	if !met {
-		p.complain("gateway audit: the head %d:%s that was noted is not in this chain: it was cut off, or written anew\n", noted.n, noted.sha256)
+		p.complain("gateway audit: this chain does not contain the head %d:%s: the trail was truncated or rewritten\n", noted.n, noted.sha256)
 		return exitFailed
 	}
 	return exitOK
@@ -213,7 +213,7 @@ func parseHead(text string) (head, error) {
 	}
 	var h head
 	if _, err := fmt.Sscanf(text, "%d:%64s", &h.n, &h.sha256); err != nil || h.n == 0 || len(h.sha256) != 64 {
-		return head{}, fmt.Errorf("--head is %.100q: give what an earlier run printed, as N:SHA256", text)
+		return head{}, fmt.Errorf("--head is %.100q: give the head that an earlier run printed, as N:SHA256", text)
 	}
 	return h, nil
 }

@@ -34,7 +34,7 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 	}
 	read := func(args ...string) ran { return commandLine(t, environ, "", append([]string{"audit"}, args...)...) }
 	all := read()
-	if all.code != 0 || strings.Count(all.stdout, "\n") != 2 || !strings.Contains(all.stderr, "records 1 to 2 are chained; head 2:") {
+	if all.code != 0 || strings.Count(all.stdout, "\n") != 2 || !strings.Contains(all.stderr, "the hash chain of records 1 to 2 is intact; head 2:") {
 		t.Fatalf("%+v", all)
 	}
 	var record struct{ ID, Decision string }
@@ -68,7 +68,7 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 	if got := read("--verify"); got.code != 0 {
 		t.Errorf("the end cut off, and nobody noted it: %+v", got)
 	}
-	if got := read("--verify", "--head", noted); got.code != 1 || !strings.Contains(got.stderr, "is not in this chain: it was cut off, or written anew") {
+	if got := read("--verify", "--head", noted); got.code != 1 || !strings.Contains(got.stderr, "this chain does not contain the head ") {
 		t.Errorf("the end cut off: %+v", got)
 	}
 	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
@@ -153,7 +153,7 @@ func TestWhatWasDecidedAndWithheldIsNotShownAsTold(t *testing.T) {
 		skipped bool
 	}{"": {3, true}, "--decision allow": {1, true}, "--decision deny": {2, false}, "--id 2": {1, true}, "--all": {4, false}, "--all --decision allow": {2, false}, "--verify": {0, false}} {
 		got := commandLine(t, nil, "", append([]string{"audit", "--file", file}, strings.Fields(args)...)...)
-		if got.code != 0 || strings.Count(got.stdout, "\n") != want.records || strings.Contains(got.stderr, "1 records are left out") != want.skipped {
+		if got.code != 0 || strings.Count(got.stdout, "\n") != want.records || strings.Contains(got.stderr, "records left out: 1, ") != want.skipped {
 			t.Errorf("%q: %+v, want %+v", args, got, want)
 		}
 	}
@@ -166,12 +166,12 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 		want string
 		args []string
 	}{
-		{2, "which file? Give --file, or set HOOKGATE_AUDIT_FILE", nil},
+		{2, "no audit file: give --file, or set HOOKGATE_AUDIT_FILE", nil},
 		{2, `takes no arguments, got "x"`, []string{"x"}},
-		{2, "which database? Set HOOKGATE_DATABASE_URL", []string{"--database"}},
-		{2, "goes with neither --file, --verify nor --head", []string{"--database", "--verify"}},
-		{2, "goes with neither --file, --verify nor --head", []string{"--database", "--head", fmt.Sprintf("1:%064d", 0)}},
-		{2, "goes with neither --file, --verify nor --head", []string{"--database", "--file", missing}},
+		{2, "no database: set HOOKGATE_DATABASE_URL", []string{"--database"}},
+		{2, "cannot be combined with --file, --verify or --head", []string{"--database", "--verify"}},
+		{2, "cannot be combined with --file, --verify or --head", []string{"--database", "--head", fmt.Sprintf("1:%064d", 0)}},
+		{2, "cannot be combined with --file, --verify or --head", []string{"--database", "--file", missing}},
 		{2, "flag provided but not defined", []string{"--nope"}},
 		{2, `--since is "yesterday"`, []string{"--file", missing, "--since", "yesterday"}},
 		{2, `decision "denied" is not one of allow, deny, modify, replace`, []string{"--file", missing, "--decision", "denied"}},
@@ -187,7 +187,7 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 	if err := os.WriteFile(missing, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := commandLine(t, nil, "", "audit", "--file", missing); got.code != 0 || !strings.Contains(got.stderr, "has no records") {
+	if got := commandLine(t, nil, "", "audit", "--file", missing); got.code != 0 || !strings.Contains(got.stderr, "contains no records") {
 		t.Errorf("an empty file: %+v", got)
 	}
 	if got := commandLine(t, nil, "", "audit", "--file", missing, "--head", fmt.Sprintf("1:%064d", 0)); got.code != 1 {

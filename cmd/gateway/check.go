@@ -15,7 +15,7 @@ import (
 // check validates hooks files: those named, or those of the environment.
 func (p *program) check(_ context.Context, args []string) int {
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		p.complain("usage: gateway check [FILE…]\n\nA FILE is a hooks file. Without one it checks all that the environment names: HOOKGATE_CONFIG, HOOKGATE_CHAINS_DIR, HOOKGATE_AGENTS_DIR, HOOKGATE_CALLERS.\n")
+		p.complain("usage: gateway check [FILE…]\n\nFILE is a hooks file. Without FILE, everything that the environment names is checked: HOOKGATE_CONFIG, HOOKGATE_CHAINS_DIR, HOOKGATE_AGENTS_DIR, HOOKGATE_CALLERS.\n")
 		if slices.Contains(helpFlags(), args[0]) {
 			return exitOK
 		}

@@ -102,7 +102,7 @@ func (p *program) try(ctx context.Context, client string, path setup.Path, canar
 // not there, so that is found out first.
 func (p *program) tryCommand(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
 	if err := p.reaches(ctx, path, question); err != nil {
-		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked, so every call is denied: %v", path.Event, err)}
+		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway gives no decision, so every call is denied: %v", path.Event, err)}
 	}
 	said := p.shell(ctx, path.Command, question)
 	if said.err != nil {
@@ -151,7 +151,7 @@ func (p *program) tryURL(ctx context.Context, client string, path setup.Path, qu
 	}
 	body, err := post(ctx, path.URL, headers, question)
 	if err != nil {
-		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway cannot be asked: %v", path.Event, err)}
+		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway gives no decision: %v", path.Event, err)}
 	}
 	return verdict(path.Event, canary, setup.Denies(client, 0, body, nil))
 }
@@ -161,7 +161,7 @@ func verdict(event, canary string, denied bool) setup.Finding {
 	if denied {
 		return setup.Finding{Severity: setup.Good, Text: fmt.Sprintf("%s: %q is denied", event, canary)}
 	}
-	return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: %q is not denied: either the chain lets it run, or the answer is not this client's. If your chain is not meant to deny it, name one that it must deny with --canary", event, canary)}
+	return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: %q is not denied: either the chain allows it, or the answer is not in this client's format. If your chain should allow it, give --canary a command that the chain must deny", event, canary)}
 }
 
 // ranLine is what became of a line that a shell ran.
@@ -215,7 +215,7 @@ func post(ctx context.Context, address string, headers map[string]string, questi
 		return nil, fmt.Errorf("%s answered %s: %.300s", address, resp.Status, strings.TrimSpace(string(body)))
 	}
 	if resp.Header.Get("X-Hookgate-Decision") == "deny" && resp.Header.Get("X-Hookgate-Decision-Id") == "" {
-		return nil, fmt.Errorf("no chain decided: %s answered %.300s", address, strings.TrimSpace(string(body)))
+		return nil, fmt.Errorf("no chain decided: %s answered: %.300s", address, strings.TrimSpace(string(body)))
 	}
 	return body, nil
 }

@@ -25,7 +25,7 @@ func (p *program) health(ctx context.Context, args []string) int {
 	defer cancel()
 	body, err := get(ctx, "http://"+reachable(s.AdminAddr)+"/readyz")
 	if err != nil {
-		p.complain("gateway health: the admin listener (HOOKGATE_ADMIN_ADDR): %v\n", err)
+		p.complain("gateway health: the admin listener (HOOKGATE_ADMIN_ADDR) does not report ready: %v\n", err)
 		return exitFailed
 	}
 	if !p.say("%s\n", body) {

@@ -47,14 +47,14 @@ func (s *setUp) parse(p *program, args []string) (code int, done bool) {
 			break
 		}
 		if !first {
-			p.complain("%s: there is a client named already, so %q is one too many\n", s.flags.Name(), s.flags.Arg(0))
+			p.complain("%s: takes one client, but %q is a second\n", s.flags.Name(), s.flags.Arg(0))
 			return exitUsage, true
 		}
 		s.Client, args = s.flags.Arg(0), s.flags.Args()[1:]
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		p.complain("%s: the settings of a client are below the home directory, and %v\n", s.flags.Name(), err)
+		p.complain("%s: cannot find the home directory, which has the settings of clients: %v\n", s.flags.Name(), err)
 		return exitFailed, true
 	}
 	s.Home.Dir = home
@@ -110,7 +110,7 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 	if s.Program == "" {
 		here, err := p.executable()
 		if err != nil {
-			return nil, fmt.Errorf("the path of this program cannot be determined: %w (set it with --program)", err)
+			return nil, fmt.Errorf("cannot determine the path of this program: %w (set it with --program)", err)
 		}
 		if write && isTemporary(here) {
 			return nil, fmt.Errorf("this program is %s, which go run deletes afterwards: run go install ./cmd/... and use the installed program, or name it with --program", here)
@@ -169,11 +169,11 @@ func (p *program) writePlan(plan *setup.Plan) int {
 		switch {
 		case err != nil:
 		case !f.Changed():
-			p.complain("%s says so already: nothing was changed.\n", f.Path)
+			p.complain("%s already has these settings: nothing was changed.\n", f.Path)
 		case kept[i] == "":
-			p.complain("%s is written.\n", f.Path)
+			p.complain("%s was written.\n", f.Path)
 		default:
-			p.complain("%s is changed; what it was is %s.\n", f.Path, kept[i])
+			p.complain("%s was changed; the old file is kept as %s.\n", f.Path, kept[i])
 		}
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func (p *program) writePlan(plan *setup.Plan) int {
 
 // explain says what the user has to do, and what he does not get.
 func (p *program) explain(plan *setup.Plan) {
-	p.complain("\n%s asks by %v.\n", plan.Title, plan.Transport)
+	p.complain("\n%s asks through %v.\n", plan.Title, plan.Transport)
 	for _, step := range plan.Steps {
 		p.complain("To do by hand: %s\n", step)
 	}

@@ -118,7 +118,7 @@ func (p *program) noArguments(command string, args []string) (code int, done boo
 		p.usage(p.stdout)
 		return exitOK, true
 	}
-	p.complain("gateway %s: takes no arguments, got %q: it is configured by the environment (gateway env)\n", command, args[0])
+	p.complain("gateway %s: takes no arguments, got %q: use environment variables instead (gateway env lists them)\n", command, args[0])
 	return exitUsage, true
 }
 

@@ -111,14 +111,14 @@ func TestAskPrintsNoAllowThatItWasNotGiven(t *testing.T) {
 		"a modify of no object": {says(`{"decision":"modify","input":[]}`), preText, nil, "not a JSON object"},
 		"hanging":               {hangs, preText, []string{"--timeout", "50ms"}, "the gateway timed out after"},
 		"an empty stdin":        {says(`{"decision":"allow"}`), "", nil, "stdin is empty"},
-		"a malformed stdin":     {says(`{"decision":"allow"}`), "{", nil, "stdin is not a hook request"},
-		"a stray argument":      {says(`{"decision":"allow"}`), preText, []string{"x"}, `"x" is none it knows`},
+		"a malformed stdin":     {says(`{"decision":"allow"}`), "{", nil, "stdin is not a valid envelope"},
+		"a stray argument":      {says(`{"decision":"allow"}`), preText, []string{"x"}, `unexpected argument "x"`},
 		"an unknown flag":       {says(`{"decision":"allow"}`), preText, []string{"--nope"}, "arguments are wrong"},
 		"no time":               {says(`{"decision":"allow"}`), preText, []string{"--timeout", "0s"}, "--timeout is 0s"},
-		"another scheme":        {says(`{"decision":"allow"}`), preText, []string{"--url", "ftp://127.0.0.1/x"}, "is not the address of a gateway: use http"},
-		"no address":            {says(`{"decision":"allow"}`), preText, []string{"--url", ""}, "was not told whom to ask"},
-		"no URL at all":         {says(`{"decision":"allow"}`), preText, []string{"--url", "::"}, "is not the address of a gateway: use http"},
-		"no scheme":             {says(`{"decision":"allow"}`), preText, []string{"--url", "127.0.0.1:8080"}, "is not the address of a gateway: use http"},
+		"another scheme":        {says(`{"decision":"allow"}`), preText, []string{"--url", "ftp://127.0.0.1/x"}, "is not a valid address: use http"},
+		"no address":            {says(`{"decision":"allow"}`), preText, []string{"--url", ""}, "--url is missing"},
+		"no URL at all":         {says(`{"decision":"allow"}`), preText, []string{"--url", "::"}, "is not a valid address: use http"},
+		"no scheme":             {says(`{"decision":"allow"}`), preText, []string{"--url", "127.0.0.1:8080"}, "is not a valid address: use http"},
 		"nobody there":          {says(`{"decision":"allow"}`), preText, []string{"--url", "http://127.0.0.1:1"}, "could not be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAskDoesNotWaitForAStdinThatNeverEnds(t *testing.T) {
 	defer func() { _ = writes.Close() }()
 	var stdout bytes.Buffer
 	p := &program{stdin: stdin, stdout: &stdout, stderr: io.Discard}
-	if code := p.run(t.Context(), []string{"ask", "--url", "http://127.0.0.1:1", "--timeout", "10ms"}); code != 0 || !strings.Contains(stdout.String(), "stdin did not end within 10ms") {
+	if code := p.run(t.Context(), []string{"ask", "--url", "http://127.0.0.1:1", "--timeout", "10ms"}); code != 0 || !strings.Contains(stdout.String(), "stdin was not closed within 10ms") {
 		t.Errorf("code %d, %s", code, &stdout)
 	}
 }
@@ -243,13 +243,13 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 
 func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 	for pair, want := range map[string]string{
-		"HOOKGATE_MAX_IN_FLIGHT=many":              `HOOKGATE_MAX_IN_FLIGHT is "many", which is not a whole number`,
-		"HOOKGATE_DRAIN_TIMEOUT=5":                 `HOOKGATE_DRAIN_TIMEOUT is "5", which is not a duration like 30s`,
+		"HOOKGATE_MAX_IN_FLIGHT=many":              `HOOKGATE_MAX_IN_FLIGHT is "many": give a whole number`,
+		"HOOKGATE_DRAIN_TIMEOUT=5":                 `HOOKGATE_DRAIN_TIMEOUT is "5": give a duration like 30s`,
 		"HOOKGATE_DRAIN_TIMEOUT=0s":                `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
 		"HOOKGATE_RECENT_DECISIONS=-1":             `HOOKGATE_RECENT_DECISIONS is "-1": give zero or a positive value`,
-		"HOOKGATE_LOG_LEVEL=loud":                  `HOOKGATE_LOG_LEVEL is "loud", which is not debug, info, warn or error`,
+		"HOOKGATE_LOG_LEVEL=loud":                  `HOOKGATE_LOG_LEVEL is "loud": give debug, info, warn or error`,
 		"HOOKGATE_LOG_FORMAT=xml":                  `HOOKGATE_LOG_FORMAT is "xml": use json or text`,
-		"HOOKGATE_ALLOW_ANONYMOUS=yes":             `HOOKGATE_ALLOW_ANONYMOUS is "yes", which is not true or false`,
+		"HOOKGATE_ALLOW_ANONYMOUS=yes":             `HOOKGATE_ALLOW_ANONYMOUS is "yes": give true or false`,
 		"HOOKGATE_ADDR=0.0.0.0:0":                  "HOOKGATE_ALLOW_ANONYMOUS=true",
 		"HOOKGATE_MAX_REQUEST_BYTES=-1":            `HOOKGATE_MAX_REQUEST_BYTES is "-1": give a positive value`,
 		"HOOKGATE_CONFIG=/nowhere/x":               "gateway: /nowhere/x (HOOKGATE_CONFIG): does not exist\n",
@@ -258,10 +258,10 @@ func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 		"HOOKGATE_AGENTS_DIR=/nowhere":             "/nowhere (HOOKGATE_AGENTS_DIR): the directory of agents does not exist\n",
 		"HOOKGATE_CALLERS=/nowhere/x":              "/nowhere/x (HOOKGATE_CALLERS): does not exist\n",
 		"HOOKGATE_MAX_TURNS=0":                     `HOOKGATE_MAX_TURNS is "0": give a positive value`,
-		"HOOKGATE_ALLOWED_HOSTS=a,http://b":        `HOOKGATE_ALLOWED_HOSTS is "a,http://b": give names or addresses of hosts, without scheme, port or path`,
+		"HOOKGATE_ALLOWED_HOSTS=a,http://b":        `HOOKGATE_ALLOWED_HOSTS is "a,http://b": give host names or addresses without scheme, port or path`,
 		"HOOKGATE_ALLOWED_HOSTS=b:8080":            "without scheme, port or path",
-		"HOOKGATE_DATABASE_URL=mysql://x:hush@y/z": "HOOKGATE_DATABASE_URL is no address of PostgreSQL: give postgres://USER@HOST/NAME",
-		"HOOKGATE_DATABASE_URL=hush":               "HOOKGATE_DATABASE_URL is no address of PostgreSQL",
+		"HOOKGATE_DATABASE_URL=mysql://x:hush@y/z": "HOOKGATE_DATABASE_URL is not a PostgreSQL URL: give postgres://USER@HOST/NAME",
+		"HOOKGATE_DATABASE_URL=hush":               "HOOKGATE_DATABASE_URL is not a PostgreSQL URL",
 	} {
 		got := commandLine(t, []string{pair, "PATH=/bin"}, "")
 		if strings.Contains(got.stderr, "hush") {
@@ -313,8 +313,8 @@ func TestTheCommandLineSaysWhatItTakes(t *testing.T) {
 	}{
 		{[]string{"version"}, ran{0, "hookgate v1.2.3 (revision abc, go1.26)\n", ""}},
 		{[]string{"--version"}, ran{0, "hookgate v1.2.3 (revision abc, go1.26)\n", ""}},
-		{[]string{"serve", "x"}, ran{2, "", "gateway serve: takes no arguments, got \"x\": it is configured by the environment (gateway env)\n"}},
-		{[]string{"health", "x"}, ran{2, "", "gateway health: takes no arguments, got \"x\": it is configured by the environment (gateway env)\n"}},
+		{[]string{"serve", "x"}, ran{2, "", "gateway serve: takes no arguments, got \"x\": use environment variables instead (gateway env lists them)\n"}},
+		{[]string{"health", "x"}, ran{2, "", "gateway health: takes no arguments, got \"x\": use environment variables instead (gateway env lists them)\n"}},
 	} {
 		if diff := cmp.Diff(tc.want, commandLine(t, nil, "", tc.args...), cmp.AllowUnexported(ran{})); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", tc.args, diff)
@@ -330,7 +330,7 @@ func TestTheCommandLineSaysWhatItTakes(t *testing.T) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
-	if got := commandLine(t, []string{"hookgate_config=x"}, "", "check"); !strings.Contains(got.stderr, "hookgate_config means nothing to this version; did you mean HOOKGATE_CONFIG?") {
+	if got := commandLine(t, []string{"hookgate_config=x"}, "", "check"); !strings.Contains(got.stderr, "hookgate_config is not known to this version and is ignored; did you mean HOOKGATE_CONFIG?") {
 		t.Errorf("a variable in lower case: %+v", got)
 	}
 	if got := commandLine(t, nil, "", "help"); got.code != 0 || !strings.Contains(got.stdout, "usage: gateway") {
@@ -431,7 +431,7 @@ func TestServeNeedsNothingAndDeniesAForcePush(t *testing.T) {
 	if code := s.stop(); code != 0 {
 		t.Errorf("it exits with %d: %s", code, s.log)
 	}
-	if !strings.Contains(s.log.String(), `HOOKGATE_CONFG means nothing to this version; did you mean HOOKGATE_CONFIG?`) {
+	if !strings.Contains(s.log.String(), `HOOKGATE_CONFG is not known to this version and is ignored; did you mean HOOKGATE_CONFIG?`) {
 		t.Errorf("a misspelt variable is not named: %s", s.log)
 	}
 	if health := commandLine(t, []string{"HOOKGATE_ADMIN_ADDR=" + s.admin}, "", "health"); health.code != 1 {

@@ -40,7 +40,7 @@ func (p *program) collector(signal string, log *slog.Logger) (telemetry.Options,
 	o := otlp{standardVariables(p.environ), signal}
 	t := telemetry.Options{Proxy: http.ProxyFromEnvironment, Version: p.version.version, Logger: log}
 	if name, value := o.get("PROTOCOL"); value != "" && value != "http/protobuf" {
-		return t, fmt.Errorf("%s is %q: this gateway exports over http/protobuf alone, which collectors take at port 4318; set %s=http/protobuf", name, value, name)
+		return t, fmt.Errorf("%s is %q, but this gateway exports only over http/protobuf, which collectors accept on port 4318: set %s=http/protobuf", name, value, name)
 	}
 	at, err := o.endpoint()
 	if err != nil {
@@ -92,7 +92,7 @@ func (o otlp) endpoint() (*url.URL, error) {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not a URL like http://localhost:4318 or https://collector.example.com", name)
 	case u.User != nil:
-		return nil, fmt.Errorf("%s has a user in it: say OTEL_EXPORTER_OTLP_HEADERS=Authorization=… instead", name)
+		return nil, fmt.Errorf("%s contains a user: set OTEL_EXPORTER_OTLP_HEADERS=Authorization=… instead", name)
 	}
 	if own := "OTEL_EXPORTER_OTLP_" + o.signal + "_ENDPOINT"; name != own {
 		u = u.JoinPath("v1", strings.ToLower(o.signal))
@@ -100,7 +100,7 @@ func (o otlp) endpoint() (*url.URL, error) {
 		u.Path = "/"
 	}
 	if insecureName, insecure := o.get("INSECURE"); insecure != "" && strings.EqualFold(insecure, "true") != (u.Scheme == "http") {
-		return nil, fmt.Errorf("%s is %q, but the endpoint is %s://%s (%s): say there http or https", insecureName, insecure, u.Scheme, u.Host, name)
+		return nil, fmt.Errorf("%s is %q, but the endpoint is %s://%s (%s): set http or https in its URL", insecureName, insecure, u.Scheme, u.Host, name)
 	}
 	return u, nil
 }
@@ -117,11 +117,11 @@ func (o otlp) headers() (http.Header, error) {
 		key, text, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !ok || !httpguts.ValidHeaderFieldName(key) {
-			return nil, fmt.Errorf("%s: its member number %d is not like name=value", name, len(h)+1)
+			return nil, fmt.Errorf("%s: its item %d is not of the form name=value", name, len(h)+1)
 		}
 		value, err := url.PathUnescape(strings.TrimSpace(text))
 		if err != nil || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, fmt.Errorf("%s: the value of %s cannot be one of a header (%% begins an encoded byte, as in %%20)", name, key)
+			return nil, fmt.Errorf("%s: the value of %s is not a valid header value (%% must begin an encoded byte, as in %%20)", name, key)
 		}
 		h.Set(key, value)
 	}
@@ -137,9 +137,9 @@ func (o otlp) tls(at *url.URL) (*tls.Config, error) {
 	case roots == "" && cert == "" && key == "":
 		return nil, nil //nolint:nilnil // none is what net/http takes for its own
 	case at.Scheme != "https":
-		return nil, fmt.Errorf("%s, %s or %s is set, but the endpoint is %s://%s, where nothing is encrypted", rootsName, certName, keyName, at.Scheme, at.Host)
+		return nil, fmt.Errorf("%s, %s or %s is set, but the endpoint %s://%s does not use TLS: use https", rootsName, certName, keyName, at.Scheme, at.Host)
 	case (cert == "") != (key == ""):
-		return nil, fmt.Errorf("%s and %s go together: the one proves nothing without the other", certName, keyName)
+		return nil, fmt.Errorf("%s and %s must be set together", certName, keyName)
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if roots != "" {

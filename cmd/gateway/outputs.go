@@ -65,7 +65,7 @@ func (p *program) traces(ctx context.Context, log *slog.Logger) (*telemetry.Trac
 	}
 	// The SDK says what went wrong behind everybody's back to this alone.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // it is told outside of any call
-		log.LogAttrs(context.Background(), slog.LevelWarn, "telemetry could not be exported", slog.Any("error", err))
+		log.LogAttrs(context.Background(), slog.LevelWarn, "telemetry cannot be exported", slog.Any("error", err))
 	}))
 	return telemetry.NewTraces(ctx, to)
 }

@@ -79,7 +79,7 @@ func (p *program) serve(ctx context.Context, args []string) int {
 }
 
 // errStopped says that a stop came before the gateway had begun.
-var errStopped = errors.New("stopped before it had begun: its files were still being read")
+var errStopped = errors.New("stopped before it had started: it was still reading its files")
 
 // stopPatience is how long a stop waits for a start that is under way.
 const stopPatience = time.Second

@@ -93,9 +93,9 @@ func (p *program) readSettings() (settings, error) {
 	}
 	refuse(map[string]bool{
 		"ALLOWED_HOSTS": !slices.ContainsFunc(s.AllowedHosts, func(name string) bool { return !isHost(name) }),
-	}, "names or addresses of hosts, without scheme, port or path")
+	}, "host names or addresses without scheme, port or path")
 	if !isDatabase(s.DatabaseURL) { // which has a password in it
-		errs = append(errs, fmt.Errorf("the environment: %sDATABASE_URL is no address of PostgreSQL: give postgres://USER@HOST/NAME", prefix))
+		errs = append(errs, fmt.Errorf("the environment: %sDATABASE_URL is not a PostgreSQL URL: give postgres://USER@HOST/NAME", prefix))
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, errors.Join(errs...)
@@ -134,7 +134,7 @@ func plainly(err error, ours map[string]string) error {
 			continue
 		}
 		name := prefix + field.Tag.Get("env")
-		errs = append(errs, fmt.Errorf("%s is %q, which is not %s (gateway env lists what it means)", name, ours[name], kindOf(field.Type)))
+		errs = append(errs, fmt.Errorf("%s is %q: give %s (gateway env describes it)", name, ours[name], kindOf(field.Type)))
 	}
 	return errors.Join(errs...)
 }
@@ -186,7 +186,7 @@ func (p *program) strangers() []string {
 		nearest := slices.MinFunc(known, func(a, b variable) int {
 			return levenshtein.ComputeDistance(strings.ToUpper(name), a.name) - levenshtein.ComputeDistance(strings.ToUpper(name), b.name)
 		})
-		said := name + " means nothing to this version"
+		said := name + " is not known to this version and is ignored"
 		if levenshtein.ComputeDistance(strings.ToUpper(name), nearest.name) <= 3 {
 			said += "; did you mean " + nearest.name + "?"
 		}

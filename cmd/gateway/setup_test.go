@@ -59,7 +59,7 @@ func TestInitWritesOnce(t *testing.T) {
 	dir := home(t)
 	args := []string{"init", "--write", "codex", "--url", "http://127.0.0.1:1", "--program", "/opt/gateway"}
 	first := commandLine(t, nil, "", args...)
-	if path := filepath.Join(dir, ".codex", "hooks.json"); first.code != 0 || !strings.Contains(first.stderr, path+" is written") || !strings.Contains(first.stderr, "To do by hand: Start codex") {
+	if path := filepath.Join(dir, ".codex", "hooks.json"); first.code != 0 || !strings.Contains(first.stderr, path+" was written") || !strings.Contains(first.stderr, "To do by hand: Start codex") {
 		t.Errorf("%+v", first)
 	}
 	second := commandLine(t, nil, "", args...)
@@ -67,7 +67,7 @@ func TestInitWritesOnce(t *testing.T) {
 		t.Errorf("%+v", second)
 	}
 	third := commandLine(t, nil, "", append(args, "--timeout", "5s")...)
-	if third.code != 0 || !strings.Contains(third.stderr, "what it was is ") {
+	if third.code != 0 || !strings.Contains(third.stderr, "the old file is kept as ") {
 		t.Errorf("%+v", third)
 	}
 }
@@ -136,7 +136,7 @@ func TestInitSaysWhatIsWrong(t *testing.T) {
 	}{
 		"no client":             {nil, exitUsage, "name one client"},
 		"an unknown client":     {[]string{"clod", "--url", "http://127.0.0.1:1"}, exitFailed, `called "clod"`},
-		"two clients":           {[]string{"codex", "cursor"}, exitUsage, `"cursor" is one too many`},
+		"two clients":           {[]string{"codex", "cursor"}, exitUsage, `"cursor" is a second`},
 		"both ways":             {[]string{"claude-code", "--http", "--command"}, exitUsage, "at most one of"},
 		"no posting":            {[]string{"codex", "--http", "--url", "http://127.0.0.1:1"}, exitFailed, "only a command"},
 		"an unknown flag":       {[]string{"codex", "--nope"}, exitUsage, "not defined"},
@@ -187,7 +187,7 @@ func TestDoctorSaysThatACanaryIsNotDenied(t *testing.T) {
 
 func TestDoctorSaysThatTheGatewayCannotBeAsked(t *testing.T) {
 	got := doctored(t, "http://127.0.0.1:1", "codex")
-	if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway cannot be asked, so every call is denied") || strings.Contains(got.stdout, "FAILS OPEN") {
+	if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway gives no decision, so every call is denied") || strings.Contains(got.stdout, "FAILS OPEN") {
 		t.Errorf("code %d\n%s", got.code, got.stdout)
 	}
 }
@@ -204,7 +204,7 @@ func TestDoctorTakesARefusalForNoDecision(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for by, got := range map[string]ran{"a command": byCommand, "HTTP": commandLine(t, nil, "", "doctor", "claude-code")} {
-		if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway cannot be asked") || !strings.Contains(got.stdout, "there is no chain of that name") {
+		if got.code != exitFailed || !strings.Contains(got.stdout, "broken:     PreToolUse: the gateway gives no decision") || !strings.Contains(got.stdout, "there is no chain of that name") {
 			t.Errorf("by %s: code %d\n%s", by, got.code, got.stdout)
 		}
 	}

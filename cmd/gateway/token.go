@@ -45,7 +45,7 @@ func (p *program) token(_ context.Context, args []string) int {
 	if !p.say("%s\n", token) {
 		return exitFailed
 	}
-	p.complain("The token is on stdout and nowhere else. In the file of callers (HOOKGATE_CALLERS) its caller gets:\n    tokens:\n      - sha256: %s\n", hashOf(token))
+	p.complain("The token is on stdout and nowhere else. Add its hash to its caller in the callers file (HOOKGATE_CALLERS):\n    tokens:\n      - sha256: %s\n", hashOf(token))
 	return exitOK
 }
 
@@ -53,12 +53,12 @@ func (p *program) token(_ context.Context, args []string) int {
 func (p *program) hashToken() int {
 	text, err := io.ReadAll(io.LimitReader(p.stdin, 64<<10))
 	if err != nil {
-		p.complain("gateway token: stdin could not be read: %v\n", err)
+		p.complain("gateway token: cannot read stdin: %v\n", err)
 		return exitFailed
 	}
 	token := strings.TrimRight(string(text), "\r\n")
 	if len(token) < shortestToken {
-		p.complain("gateway token: the token on stdin has %d bytes: want %d random ones at the least, since a hash does not keep a short one secret\n", len(token), shortestToken)
+		p.complain("gateway token: the token on stdin has %d bytes: it needs at least %d random bytes, because the hash of a shorter token can be reversed by guessing\n", len(token), shortestToken)
 		return exitFailed
 	}
 	if !p.say("%s\n", hashOf(token)) {

@@ -23,7 +23,7 @@ func TestATokenIsMadeWithItsHash(t *testing.T) {
 }
 
 func TestWhatIsNoTokenIsNotHashed(t *testing.T) {
-	want := ran{1, "", "gateway token: the token on stdin has 6 bytes: want 32 random ones at the least, since a hash does not keep a short one secret\n"}
+	want := ran{1, "", "gateway token: the token on stdin has 6 bytes: it needs at least 32 random bytes, because the hash of a shorter token can be reversed by guessing\n"}
 	if diff := cmp.Diff(want, commandLine(t, nil, "secret\n", "token", "--hash"), cmp.AllowUnexported(ran{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -74,7 +74,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	}
 	c, known := client.Find(o.client)
 	if !known {
-		return p.block(fmt.Sprintf("no client is called %q: there are %s", o.client, strings.Join(clients(), ", ")))
+		return p.block(fmt.Sprintf("unknown client %q: known are %s", o.client, strings.Join(clients(), ", ")))
 	}
 	return p.askClient(ctx, c, o)
 }
@@ -101,17 +101,17 @@ func (p *Program) parse(args []string) (options, error) {
 	case err != nil:
 		return o, fmt.Errorf("its arguments are wrong: %w", err)
 	case flags.NArg() > 0:
-		return o, fmt.Errorf("its arguments are wrong: %q is none it knows", flags.Arg(0))
+		return o, fmt.Errorf("its arguments are wrong: unexpected argument %q", flags.Arg(0))
 	case o.timeout <= 0:
 		return o, fmt.Errorf("--timeout is %v: give a positive time", o.timeout)
 	case o.url == "":
-		return o, errors.New("it was not told whom to ask: use --url http://127.0.0.1:8080")
+		return o, errors.New("--url is missing: use --url http://127.0.0.1:8080")
 	}
 	return o, nil
 }
 
 // errStopped is the cause where the process was told to end.
-var errStopped = errors.New("it was stopped before it had an answer")
+var errStopped = errors.New("it was stopped before it got an answer")
 
 // readText reads stdin to its end, or until its time is over.
 func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, error) {
@@ -133,13 +133,13 @@ func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, 
 		if ctx.Err() != nil {
 			return nil, errStopped
 		}
-		return nil, fmt.Errorf("stdin did not end within %v", timeout)
+		return nil, fmt.Errorf("stdin was not closed within %v", timeout)
 	}
 	switch {
 	case in.err != nil:
-		return nil, fmt.Errorf("stdin could not be read: %w", in.err)
+		return nil, fmt.Errorf("cannot read stdin: %w", in.err)
 	case len(in.text) > maxText:
-		return nil, fmt.Errorf("stdin holds more than %d bytes", maxText)
+		return nil, fmt.Errorf("stdin has more than %d bytes", maxText)
 	case len(bytes.TrimSpace(in.text)) == 0:
 		return nil, errors.New("stdin is empty")
 	}
@@ -148,7 +148,7 @@ func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, 
 
 // block denies where no client and no contract says how.
 func (p *Program) block(why string) int {
-	p.complain("%s: denied, since %s", p.Name, why)
+	p.complain("%s: denied because %s", p.Name, why)
 	return exitBlocks
 }
 
@@ -164,13 +164,13 @@ func (p *Program) print(text []byte) int {
 		return 0
 	}
 	if _, err := p.Stdout.Write(text); err != nil {
-		return p.block(fmt.Sprintf("the answer could not be printed: %v", err))
+		return p.block(fmt.Sprintf("the answer could not be written to stdout: %v", err))
 	}
 	return 0
 }
 
 // errNoToken is what a model reads; the rest goes to stderr (K4).
-var errNoToken = errors.New("its token cannot be read")
+var errNoToken = errors.New("its token file cannot be used")
 
 // token is the value of the header that says who asks; empty where nobody in
 // particular does.
@@ -185,7 +185,7 @@ func (p *Program) token(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		p.complain("%s: --token-file: %s does not hold one token", p.Name, file)
+		p.complain("%s: --token-file: %s does not contain exactly one token", p.Name, file)
 		return "", errNoToken
 	}
 	return "Bearer " + token, nil

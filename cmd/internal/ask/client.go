@@ -45,7 +45,7 @@ func (p *Program) askClient(ctx context.Context, c *client.Client, o options) in
 func (p *Program) deny(c *client.Client, event string, text []byte, why string) int {
 	answer := c.Command(c.Refuse(event, text, p.Name+" could not get a decision: "+why))
 	if answer.Exit == 0 {
-		p.complain("%s: denied, since %s", p.Name, why)
+		p.complain("%s: denied because %s", p.Name, why)
 	}
 	return p.give(answer)
 }
@@ -82,7 +82,7 @@ func clientRoute(o options) (string, error) {
 func gatewayURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, errors.New("--url is not the address of a gateway: use http://HOST:PORT")
+		return nil, errors.New("--url is not a valid address: use http://HOST:PORT")
 	}
 	return u, nil
 }
@@ -91,7 +91,7 @@ func gatewayURL(address string) (*url.URL, error) {
 var (
 	errUnreachable = errors.New("the gateway could not be reached")
 	errStatus      = errors.New("the gateway answered with status")
-	errUnreadable  = errors.New("the gateway's answer cannot be read")
+	errUnreadable  = errors.New("the gateway's answer is not valid")
 )
 
 // relay puts a client's text to a gateway. Only status 200 carries an answer,
@@ -119,14 +119,14 @@ func (p *Program) relay(ctx context.Context, c *client.Client, route, token stri
 		return client.Command{}, fmt.Errorf("%w %d", errStatus, resp.StatusCode)
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return client.Command{}, fmt.Errorf("%w: it is in the encoding %.40q", errUnreadable, coding)
+		return client.Command{}, fmt.Errorf("%w: it has the Content-Encoding %.40q", errUnreadable, coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxText+1))
 	if err != nil {
 		return client.Command{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if len(body) > maxText {
-		return client.Command{}, fmt.Errorf("%w: it has more than %d bytes", errUnreadable, maxText)
+		return client.Command{}, fmt.Errorf("%w: it is longer than %d bytes", errUnreadable, maxText)
 	}
 	answer, err := c.Relay(resp.Header.Get("X-Hookgate-Decision"), body)
 	if err != nil {

@@ -123,17 +123,17 @@ func failures(t *testing.T) map[string]struct {
 		"status 500":        {url: says(500, "X", "", `{}`), says: "the gateway answered with status 500"},
 		"status 204":        {url: says(204, "X", "", ``), says: "the gateway answered with status 204"},
 		"a redirect":        {url: says(307, "Location", "/", `{}`), says: "the gateway answered with status 307"},
-		"another server":    {url: says(200, "X-Hookgate-Decision", "", `{}`), says: "the gateway's answer cannot be read"},
-		"no known decision": {url: says(200, "X-Hookgate-Decision", "Allow", `{}`), says: "the gateway's answer cannot be read"},
-		"undecided":         {url: says(200, "X-Hookgate-Decision", "undecided", `{}`), says: "the gateway's answer cannot be read"},
-		"garbage":           {url: says(200, "X", "", `<html>`), says: "the gateway's answer cannot be read"},
-		"nothing":           {url: says(200, "X", "", ``), says: "the gateway's answer cannot be read"},
-		"a list":            {url: says(200, "X", "", `[]`), says: "the gateway's answer cannot be read"},
-		"two answers":       {url: says(200, "X", "", `{}{}`), says: "the gateway's answer cannot be read"},
-		"cut short":         {url: says(200, "Content-Length", "9", `{}`), says: "the gateway's answer cannot be read"},
-		"gzip":              {url: says(200, "Content-Encoding", "gzip", `{}`), says: "the gateway's answer cannot be read"},
-		"another scheme":    {url: "ftp://127.0.0.1/", says: "--url is not the address of a gateway"},
-		"no address":        {url: "::", says: "--url is not the address of a gateway"},
+		"another server":    {url: says(200, "X-Hookgate-Decision", "", `{}`), says: "the gateway's answer is not valid"},
+		"no known decision": {url: says(200, "X-Hookgate-Decision", "Allow", `{}`), says: "the gateway's answer is not valid"},
+		"undecided":         {url: says(200, "X-Hookgate-Decision", "undecided", `{}`), says: "the gateway's answer is not valid"},
+		"garbage":           {url: says(200, "X", "", `<html>`), says: "the gateway's answer is not valid"},
+		"nothing":           {url: says(200, "X", "", ``), says: "the gateway's answer is not valid"},
+		"a list":            {url: says(200, "X", "", `[]`), says: "the gateway's answer is not valid"},
+		"two answers":       {url: says(200, "X", "", `{}{}`), says: "the gateway's answer is not valid"},
+		"cut short":         {url: says(200, "Content-Length", "9", `{}`), says: "the gateway's answer is not valid"},
+		"gzip":              {url: says(200, "Content-Encoding", "gzip", `{}`), says: "the gateway's answer is not valid"},
+		"another scheme":    {url: "ftp://127.0.0.1/", says: "--url is not a valid address"},
+		"no address":        {url: "::", says: "--url is not a valid address"},
 	}
 }
 
@@ -174,10 +174,10 @@ func TestK2_AStdinThatIsNoQuestionIsDenied(t *testing.T) {
 		timeout string
 		says    string
 	}{
-		"broken":         {func() io.Reader { return broken{} }, "25s", "stdin could not be read"},
+		"broken":         {func() io.Reader { return broken{} }, "25s", "cannot read stdin"},
 		"empty":          {func() io.Reader { return strings.NewReader(" \n") }, "25s", "stdin is empty"},
-		"without an end": {func() io.Reader { return never }, "20ms", "stdin did not end within 20ms"},
-		"too long":       {func() io.Reader { return io.LimitReader(zeros{}, maxText+1) }, "25s", "stdin holds more than"},
+		"without an end": {func() io.Reader { return never }, "20ms", "stdin was not closed within 20ms"},
+		"too long":       {func() io.Reader { return io.LimitReader(zeros{}, maxText+1) }, "25s", "stdin has more than"},
 	} {
 		for _, c := range client.All() {
 			if name == "too long" && c.Name() != "codex" {
@@ -206,18 +206,18 @@ func TestK3_WithExitCode2StdoutIsEmptyAndStderrIsNot(t *testing.T) {
 		stdin io.Reader
 		says  string
 	}{
-		"an unknown client":          {[]string{"--client", "nobody", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `no client is called "nobody": there are claude-code, `},
+		"an unknown client":          {[]string{"--client", "nobody", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `unknown client "nobody": known are claude-code, `},
 		"an unknown flag":            {[]string{"--client", "codex", "--nope"}, strings.NewReader("{}"), "its arguments are wrong"},
 		"an unknown flag before it":  {[]string{"--nope", "--client", "codex"}, strings.NewReader("{}"), "its arguments are wrong"},
 		"a client joined by =":       {[]string{"--nope", "-client=codex"}, strings.NewReader("{}"), "its arguments are wrong"},
-		"a stray argument":           {[]string{"--client", "codex", "--url", "http://127.0.0.1:1", "more"}, strings.NewReader("{}"), `"more" is none it knows`},
+		"a stray argument":           {[]string{"--client", "codex", "--url", "http://127.0.0.1:1", "more"}, strings.NewReader("{}"), `unexpected argument "more"`},
 		"no time":                    {[]string{"--client", "codex", "--url", "http://127.0.0.1:1", "--timeout", "-1s"}, strings.NewReader("{}"), "--timeout is -1s"},
-		"no address":                 {[]string{"--client", "codex"}, strings.NewReader("{}"), "was not told whom to ask"},
+		"no address":                 {[]string{"--client", "codex"}, strings.NewReader("{}"), "--url is missing"},
 		"no client behind its flag":  {[]string{"--client"}, strings.NewReader("{}"), "its arguments are wrong"},
 		"a usage is no answer":       {[]string{"--help"}, strings.NewReader("{}"), "how long to wait"},
 		"a usage is none for them":   {[]string{"--client", "codex", "-h"}, strings.NewReader("{}"), "how long to wait"},
-		"an empty name of a client":  {[]string{"--client", "", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `no client is called ""`},
-		"a client in another's case": {[]string{"--client", "Codex", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `no client is called "Codex"`},
+		"an empty name of a client":  {[]string{"--client", "", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `unknown client ""`},
+		"a client in another's case": {[]string{"--client", "Codex", "--url", "http://127.0.0.1:1"}, strings.NewReader("{}"), `unknown client "Codex"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, tc.stdin, tc.args...)
@@ -242,7 +242,7 @@ func TestK2_AProcessThatIsToldToEndDenies(t *testing.T) {
 	address := gatewayThat(t, func(w http.ResponseWriter, r *http.Request) { stop(); hangs(w, r) })
 	var stdout strings.Builder
 	p := &Program{Name: "gateway ask", Stdin: strings.NewReader(question(t, "codex")), Stdout: &stdout, Stderr: io.Discard}
-	if code := p.Run(ctx, []string{"--client", "codex", "--url", address}); code != 0 || !strings.Contains(stdout.String(), "it was stopped before it had an answer") {
+	if code := p.Run(ctx, []string{"--client", "codex", "--url", address}); code != 0 || !strings.Contains(stdout.String(), "it was stopped before it got an answer") {
 		t.Errorf("exit %d, %s", code, &stdout)
 	}
 }
@@ -314,7 +314,7 @@ func TestACallerSaysWhoItIs(t *testing.T) {
 			}
 		}
 	}
-	if got := run(t, strings.NewReader(question(t, "codex")), "--client", "codex", "--url", address, "--token-file", file+".gone"); !strings.Contains(got.Stdout, "its token cannot be read") {
+	if got := run(t, strings.NewReader(question(t, "codex")), "--client", "codex", "--url", address, "--token-file", file+".gone"); !strings.Contains(got.Stdout, "its token file cannot be used") {
 		t.Errorf("%+v", got)
 	}
 }

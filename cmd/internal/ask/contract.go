@@ -28,7 +28,7 @@ func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 	}
 	req, err := chain.ParseRequest(text)
 	if err != nil {
-		return p.refuse(fmt.Sprintf("stdin is not a hook request: %v", err))
+		return p.refuse(fmt.Sprintf("stdin is not a valid envelope: %v", err))
 	}
 	token, err := p.token(o.tokenFile)
 	if err != nil {
@@ -86,7 +86,7 @@ func put(ctx context.Context, route, token string, req *chain.Request, timeout t
 
 // refuse prints a deny of our own.
 func (p *Program) refuse(why string) int {
-	p.complain("%s: denied, since %s", p.Name, why)
+	p.complain("%s: denied because %s", p.Name, why)
 	deny := chain.Outcome{Decision: chain.Deny, Reason: p.Name + " could not get a decision: " + why}
 	return p.print(append(deny.AppendJSON(nil), '\n'))
 }
