@@ -421,7 +421,7 @@ func TestG3_ApprovalsWithoutAPlaceOrWithOneOfAnotherAreFatalAtTheStart(t *testin
 			_, made := New(o)
 			_, checked := Check(o)
 			for _, err := range []error{made, checked} {
-				if err == nil || !strings.HasPrefix(err.Error(), "HOOKGATE_DATABASE_URL names no database: ") || strings.Contains(err.Error(), "CANARY") {
+				if err == nil || !strings.HasPrefix(err.Error(), "HOOKGATE_DATABASE_URL is not valid: ") || strings.Contains(err.Error(), "CANARY") {
 					t.Errorf("%s and %s: %v", name, url, err)
 				}
 			}

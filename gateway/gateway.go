@@ -174,7 +174,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.DatabaseURL != "" {
 		if err := state.CheckURL(o.DatabaseURL); err != nil {
-			errs = append(errs, fmt.Errorf("HOOKGATE_DATABASE_URL names no database: %w", err))
+			errs = append(errs, fmt.Errorf("HOOKGATE_DATABASE_URL is not valid: %w", err))
 		}
 	}
 	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {

@@ -31,8 +31,8 @@ func TestTheProgramCallsItselfByItsName(t *testing.T) {
 	}{
 		{[]string{"-h"}, 2, "", "Usage of gateway-ask:\n"},
 		{[]string{"ask", "--help"}, 2, "", "Usage of gateway-ask:\n"},
-		{[]string{"--client", "nobody"}, 2, "", "gateway-ask: denied because it was not told whom to ask"},
-		{nil, 0, `{"decision":"deny","reason":"gateway-ask could not get a decision: it was not told whom to ask`, "gateway-ask: denied because it was not told whom to ask"},
+		{[]string{"--client", "nobody"}, 2, "", "gateway-ask: denied because --url is missing: use --url http://127.0.0.1:8080"},
+		{nil, 0, `{"decision":"deny","reason":"gateway-ask could not get a decision: --url is missing: use --url http://127.0.0.1:8080`, "gateway-ask: denied because --url is missing: use --url http://127.0.0.1:8080"},
 	} {
 		var stdout, stderr bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), self, tc.args...)

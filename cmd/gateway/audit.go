@@ -88,7 +88,7 @@ func (p *program) readAuditDatabase(ctx context.Context, url string, filter reco
 		return exitUsage
 	}
 	if err := state.CheckURL(url); err != nil {
-		p.complain("gateway audit: %sDATABASE_URL names no database: %v\n", prefix, err)
+		p.complain("gateway audit: %sDATABASE_URL is not valid: %v\n", prefix, err)
 		return exitFailed
 	}
 	kept, err := state.NewAuditReader(url) //nolint:contextcheck // it connects when it is used
@@ -190,12 +190,12 @@ func (p *program) sayWhatHolds(err error) {
 	}
 	switch holds := broken.Holds; {
 	case broken.Last == 0:
-		p.complain("gateway audit: the chain breaks at its first line: no record of it is shown to be as it was written\n")
+		p.complain("gateway audit: the hash chain is broken at the first line: no record is verified\n")
 	case holds.Last == 0:
-		p.complain("gateway audit: the chain breaks behind its first record, %d, which may itself be what was changed: no record of it is shown to be as it was written\n", broken.Last)
+		p.complain("gateway audit: the hash chain is broken after the first record, %d, which may itself have been changed: no record is verified\n", broken.Last)
 	default:
-		p.complain("gateway audit: records %d to %d are chained; head %d:%x\n", holds.First, holds.Last, holds.Last, holds.SHA256)
-		p.complain("gateway audit: the chain breaks behind record %d, which may itself be what was changed: no line that is chained has its hash\n", broken.Last)
+		p.complain("gateway audit: the hash chain of records %d to %d is intact; head %d:%x\n", holds.First, holds.Last, holds.Last, holds.SHA256)
+		p.complain("gateway audit: the hash chain is broken after record %d, which may itself have been changed: no intact line contains its hash\n", broken.Last)
 	}
 }
 

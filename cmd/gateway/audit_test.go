@@ -72,7 +72,7 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 		t.Errorf("the end cut off: %+v", got)
 	}
 	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
-	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "breaks behind its first record, 1, which may itself be what was changed") {
+	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "is broken after the first record, 1, which may itself have been changed") {
 		t.Errorf("a record was changed: %+v", got)
 	}
 }
@@ -99,19 +99,19 @@ func TestVerifyingSaysUpToWhichRecordAChainHolds(t *testing.T) {
 	for i, line := range lines {
 		heads[i+1] = fmt.Sprintf("head %d:%x", i+1, sha256.Sum256([]byte(strings.TrimSuffix(line, "\n"))))
 	}
-	const mayBe = ", which may itself be what was changed"
+	const mayBe = ", which may itself have been changed"
 	for name, tc := range map[string]struct {
 		change func(lines []string)
 		at     int // the line that is named
 		want   []string
 	}{
-		"the fourth changed":     {func(l []string) { l[3] = strings.Replace(l[3], `"i":4`, `"i":9`, 1) }, 5, []string{"records 1 to 3 are chained; " + heads[3], "breaks behind record 4" + mayBe}},
-		"the fourth removed":     {func(l []string) { l[3] = "" }, 4, []string{"records 1 to 2 are chained; " + heads[2], "breaks behind record 3" + mayBe}},
-		"the fourth made none":   {func(l []string) { l[3] = "{}\n" }, 4, []string{"records 1 to 2 are chained; " + heads[2], "breaks behind record 3" + mayBe}},
-		"the fourth without end": {func(l []string) { l[3] = strings.Repeat("x", 3<<20) + "\n" }, 4, []string{"longer than a line can be", "records 1 to 2 are chained; " + heads[2], "breaks behind record 3" + mayBe}},
-		"the first changed":      {func(l []string) { l[0] = strings.Replace(l[0], `"i":1`, `"i":9`, 1) }, 2, []string{"breaks behind its first record, 1" + mayBe}},
-		"the first made none":    {func(l []string) { l[0] = "{}\n" }, 1, []string{"breaks at its first line"}},
-		"the second changed":     {func(l []string) { l[1] = strings.Replace(l[1], `"i":2`, `"i":9`, 1) }, 3, []string{"records 1 to 1 are chained; " + heads[1], "breaks behind record 2" + mayBe}},
+		"the fourth changed":     {func(l []string) { l[3] = strings.Replace(l[3], `"i":4`, `"i":9`, 1) }, 5, []string{"the hash chain of records 1 to 3 is intact; " + heads[3], "is broken after record 4" + mayBe}},
+		"the fourth removed":     {func(l []string) { l[3] = "" }, 4, []string{"the hash chain of records 1 to 2 is intact; " + heads[2], "is broken after record 3" + mayBe}},
+		"the fourth made none":   {func(l []string) { l[3] = "{}\n" }, 4, []string{"the hash chain of records 1 to 2 is intact; " + heads[2], "is broken after record 3" + mayBe}},
+		"the fourth without end": {func(l []string) { l[3] = strings.Repeat("x", 3<<20) + "\n" }, 4, []string{"longer than a line can be", "the hash chain of records 1 to 2 is intact; " + heads[2], "is broken after record 3" + mayBe}},
+		"the first changed":      {func(l []string) { l[0] = strings.Replace(l[0], `"i":1`, `"i":9`, 1) }, 2, []string{"is broken after the first record, 1" + mayBe}},
+		"the first made none":    {func(l []string) { l[0] = "{}\n" }, 1, []string{"is broken at the first line"}},
+		"the second changed":     {func(l []string) { l[1] = strings.Replace(l[1], `"i":2`, `"i":9`, 1) }, 3, []string{"the hash chain of records 1 to 1 is intact; " + heads[1], "is broken after record 2" + mayBe}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := slices.Clone(lines)
@@ -194,7 +194,7 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 		t.Errorf("an empty file and a head: %+v", got)
 	}
 	if got := commandLine(t, []string{"HOOKGATE_DATABASE_URL=postgres://u:hush@h:port/d"}, "", "audit", "--database"); got.code != 1 ||
-		!strings.Contains(got.stderr, "gateway audit: HOOKGATE_DATABASE_URL names no database: ") || strings.Contains(got.stderr, "hush") {
+		!strings.Contains(got.stderr, "gateway audit: HOOKGATE_DATABASE_URL is not valid: ") || strings.Contains(got.stderr, "hush") {
 		t.Errorf("a bad database: %+v", got)
 	}
 	if got := commandLine(t, nil, "", "audit", "-h"); got.code != 0 {
