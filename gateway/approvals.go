@@ -185,7 +185,7 @@ func (g *Gateway) followApprovals(w http.ResponseWriter, r *http.Request, f appr
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
-		return // a stream without a body would never end
+		return // a stream would never end
 	}
 	stream := eventStream{w: w, control: http.NewResponseController(w), patience: g.callers.patience}
 	if stream.send(": following approvals\n\n") != nil {

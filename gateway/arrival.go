@@ -12,9 +12,9 @@ import (
 	"github.com/hookgate/hookgate/metrics"
 )
 
-// arrivals is a listener whose connections know what came of them. The server
-// refuses by itself what is no request, and tells nobody: not the handler, and of
-// most of it not even its log (G13).
+// arrivals is a listener that returns connections of type arrival. The HTTP server
+// itself refuses what is not a request. It does not call the handler then, and logs
+// only failed TLS handshakes (G13).
 type arrivals struct{ net.Listener }
 
 // Accept implements [net.Listener].
@@ -29,21 +29,21 @@ func (l arrivals) Accept() (net.Conn, error) {
 // arrival is a connection to the main listener, below TLS.
 type arrival struct {
 	net.Conn
-	// heard is whether anything came, and late that the latest read had waited for
-	// too long.
+	// heard says whether the client sent anything, and late whether the latest read
+	// ended at its deadline.
 	heard, late atomic.Bool
-	// idle is while nothing of a further request is known, and refused that the
-	// server has said more meanwhile than that the connection ends.
+	// idle is true between a response and the next request, and refused says
+	// whether the server wrote a response in that time.
 	idle, refused atomic.Bool
 
-	// What follows is of the goroutine that serves the connection. began is
-	// whether something came that may be a request, and unserved that the latest
-	// of it is not known to be one.
+	// The goroutine that serves the connection owns the following fields. began
+	// says whether anything came that may be a request, and unserved whether the
+	// latest of it has not reached the handler.
 	began, unserved bool
 }
 
-// longestAlert is longer than what the server writes to end a TLS connection, and
-// shorter than any of its refusals, in bytes.
+// longestAlert is longer than what the server writes to close a TLS connection, and
+// shorter than any response with which it refuses a request, in bytes.
 const longestAlert = 96
 
 // Read implements [net.Conn].
@@ -58,8 +58,8 @@ func (a *arrival) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write implements [net.Conn]. What is wrong behind a request is refused before
-// the server says that anything came.
+// Write implements [net.Conn]. If a second request on a connection is malformed, the
+// server may refuse it without reporting the connection as active.
 func (a *arrival) Write(b []byte) (int, error) {
 	if len(b) > longestAlert && a.idle.Load() {
 		a.refused.Store(true)
@@ -67,8 +67,8 @@ func (a *arrival) Write(b []byte) (int, error) {
 	return a.Conn.Write(b)
 }
 
-// CloseWrite lets the server say that it has said everything, so that who still
-// writes can read it.
+// CloseWrite closes the sending direction. The server uses it so that a client that
+// is still sending can read the refusal.
 func (a *arrival) CloseWrite() error {
 	if c, ok := a.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
@@ -76,17 +76,17 @@ func (a *arrival) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// arrivalKey is where the context of a request carries its connection.
+// arrivalKey is the context key of a request's connection.
 type arrivalKey struct{}
 
-// isServed notes that what came is a request: the handler has it.
+// isServed records that a request reached the handler.
 func isServed(r *http.Request) {
 	if a, ok := r.Context().Value(arrivalKey{}).(*arrival); ok {
 		a.unserved = false
 	}
 }
 
-// watchArrivals has the server count what comes to it and is no request.
+// watchArrivals makes a server count connections that end without a request.
 func (g *Gateway) watchArrivals(s *http.Server) {
 	remember := s.ConnContext
 	s.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
@@ -99,11 +99,11 @@ func (g *Gateway) watchArrivals(s *http.Server) {
 		return ctx
 	}
 	s.ConnState = g.arrivalIs
-	s.DisableGeneralOptionsHandler = true // which serves without the handler
+	s.DisableGeneralOptionsHandler = true // it answers without the handler
 }
 
-// arrivalOf is what is below a connection of the server, nil where its listener
-// is another.
+// arrivalOf returns the arrival below a connection of the server, or nil if the
+// connection is of another listener.
 func arrivalOf(conn net.Conn) *arrival {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -112,7 +112,7 @@ func arrivalOf(conn net.Conn) *arrival {
 	return a
 }
 
-// arrivalIs follows a connection through its states.
+// arrivalIs is called when a connection changes its state.
 func (g *Gateway) arrivalIs(conn net.Conn, state http.ConnState) {
 	a := arrivalOf(conn)
 	if a == nil {
@@ -120,20 +120,19 @@ func (g *Gateway) arrivalIs(conn net.Conn, state http.ConnState) {
 	}
 	switch state {
 	case http.StateNew, http.StateHijacked:
-	case http.StateActive: // the head of a request was read, or what is none
+	case http.StateActive: // a request's header was read, or something malformed
 		a.began, a.unserved = true, true
 		a.idle.Store(false)
 	case http.StateIdle:
 		a.idle.Store(true)
 	case http.StateClosed:
-		if why := a.why(conn); why != 0 && !g.stopping.Load() { // a stop closes what says nothing
+		if why := a.why(conn); why != 0 && !g.stopping.Load() { // a stop closes silent connections
 			g.metrics.Unserved(why)
 		}
 	}
 }
 
-// why is why a connection that is over ended without a request; zero where it
-// did not.
+// why says why a closed connection ended without a request, or 0 if it did not.
 func (a *arrival) why(conn net.Conn) metrics.Unserved {
 	secure, ok := conn.(*tls.Conn)
 	switch {

@@ -95,7 +95,7 @@ func (g *Gateway) followDecisions(w http.ResponseWriter, r *http.Request, keep f
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodHead {
-		return // a stream without a body would never end
+		return // a stream would never end
 	}
 	stream := eventStream{w: w, control: http.NewResponseController(w), patience: g.callers.patience}
 	beat := time.NewTicker(heartbeat)

@@ -3,23 +3,23 @@ package metrics
 import "github.com/prometheus/client_golang/prometheus"
 
 // Unserved is why a connection to the main listener ended without a request, or
-// behind its last one with what became none. The zero Unserved is no reason.
+// why its last input did not become one. The zero Unserved is not a reason.
 type Unserved uint8
 
 // The reasons.
 const (
-	// UnservedSilent said nothing.
+	// UnservedSilent is a connection on which the client sent nothing.
 	UnservedSilent Unserved = iota + 1
-	// UnservedHandshake said something, but no TLS connection came of it.
+	// UnservedHandshake is a TLS handshake that failed.
 	UnservedHandshake
-	// UnservedMalformed said what the server refuses: no HTTP, headers that are too
-	// large or end in the midst, a coding or an expectation that it does not know.
+	// UnservedMalformed is input that the HTTP server refuses: not HTTP, headers
+	// that are too large or cut off, an unknown coding or expectation.
 	UnservedMalformed
-	// UnservedTimeout did not say all of a request's headers in time.
+	// UnservedTimeout is a request whose headers did not arrive in time.
 	UnservedTimeout
 )
 
-// String returns the reason as it stands in labels.
+// String returns the reason as a label value.
 func (u Unserved) String() string {
 	switch u {
 	case UnservedSilent:
@@ -44,7 +44,7 @@ func newUnserved() *unserved {
 	u := &unserved{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "http_unserved_connections_total",
-			Help: "Connections to the main listener that ended without a request, or with what became none: silent, without a TLS handshake, malformed (too large and cut off too), or not whole in time.",
+			Help: "Connections to the main listener that ended without a request, or whose last input did not become one: silent, failed TLS handshake, malformed (or headers too large or cut off), headers not received in time.",
 		}, []string{"why"}),
 		known: map[Unserved]prometheus.Counter{},
 	}
@@ -54,8 +54,8 @@ func newUnserved() *unserved {
 	return u
 }
 
-// Unserved counts a connection that was not served. What is no reason counts
-// nothing.
+// Unserved counts a connection that ended without a request. A value that is not a
+// reason counts nothing.
 func (m *Metrics) Unserved(why Unserved) {
 	if c, ok := m.unserved.known[why]; ok {
 		c.Inc()

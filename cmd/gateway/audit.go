@@ -182,7 +182,7 @@ func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted 
 	return exitOK
 }
 
-// sayWhatHolds says up to which record a chain holds that breaks.
+// sayWhatHolds says up to which record a broken chain is intact.
 func (p *program) sayWhatHolds(err error) {
 	broken, ok := errors.AsType[*audit.BreakError](err)
 	if !ok {

@@ -45,7 +45,7 @@ func (p *program) check(_ context.Context, args []string) int {
 	return code
 }
 
-// checkOne checks the files of o. by is what names each of them.
+// checkOne checks the files of o. by says for each path where it is configured.
 func (p *program) checkOne(o gateway.Options, by map[string]string) int {
 	report, err := gateway.Check(o)
 	if err != nil {
@@ -59,16 +59,16 @@ func (p *program) checkOne(o gateway.Options, by map[string]string) int {
 	return exitOK
 }
 
-// paths are the files and directories of the configuration, with the variable that
-// names each.
+// paths returns the files and directories of the configuration, each with the
+// variable that names it.
 func (s *settings) paths() map[string]string {
 	return map[string]string{
 		s.Config: prefix + "CONFIG", s.ChainsDir: prefix + "CHAINS_DIR", s.AgentsDir: prefix + "AGENTS_DIR", s.Callers: prefix + "CALLERS",
 	}
 }
 
-// named has what is wrong with a whole file or directory say what names it: where a
-// path leads nowhere, that is what has to be changed.
+// named adds to each mistake about a whole file or directory where its path is
+// configured: if a path does not exist, that is what has to be corrected.
 func named(err error, by map[string]string) error {
 	mistakes, ok := errors.AsType[config.Errors](err)
 	if !ok {

@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// purpose is what a file is for, by what stands in it. All files are YAML or JSON,
-// so that one is easily named in place of another.
+// purpose is what a file is for, judged by its content. All files are YAML or JSON,
+// so one is easily named instead of another.
 type purpose uint8
 
 const (
@@ -13,8 +13,8 @@ const (
 	forAgent
 )
 
-// isOther reports a file that is for something else: one by one its keys would
-// make no sense.
+// isOther reports a file that is for something else, as one mistake instead of one
+// for each key.
 func (r *reading) isOther(root value, wanted purpose) bool {
 	found := purposeOf(root)
 	if found == unknownPurpose || found == wanted {
@@ -37,7 +37,7 @@ func (p purpose) name() string {
 	return "unknown"
 }
 
-// place is what names a file of that purpose.
+// place says where a file of that purpose belongs.
 func (p purpose) place() string {
 	switch p {
 	case forHooks:
@@ -51,7 +51,7 @@ func (p purpose) place() string {
 	return "nothing names it"
 }
 
-// purposeOf tells what a file is for by keys that no other file has.
+// purposeOf says what a file is for, by keys that only such files have.
 func purposeOf(root value) purpose {
 	if root.kind != mapping {
 		return unknownPurpose
@@ -65,7 +65,7 @@ func purposeOf(root value) purpose {
 		return forHooks
 	case has("callers", "issuers", "client_ca_file"):
 		return forCallers
-	case has("schema", "name"): // or else an entry of a hooks file would look like a profile
+	case has("schema", "name"): // a hooks file, or an entry of one, that lacks a key
 	case slices.ContainsFunc(root.members, isProgram), has("env_allowlist", "permission", "permission_default", "timeout_secs"):
 		return forAgent
 	}

@@ -32,7 +32,7 @@ const fileName = "hookgate.db"
 const (
 	bucketPending = "approvals.pending" // by id
 	bucketSettled = "approvals.settled" // by id
-	bucketDue     = "approvals.due"     // by when something is to be done about them, and id
+	bucketDue     = "approvals.due"     // by when they are due, and id
 	bucketAudit   = "audit"             // by offset, big-endian
 )
 
@@ -293,9 +293,9 @@ func (b *Bolt) Tidy(ctx context.Context) error {
 	return nil
 }
 
-// schedule notes when something is to be done about an approval: to expire it,
-// and once it is settled to forget it. So what is due is found without reading
-// the others, each of which has a whole call in it.
+// schedule records when an approval is to be expired, or deleted once it is
+// settled. Tidy then finds what is due without reading the other approvals, each of
+// which contains a whole call.
 func schedule(tx *bbolt.Tx, a *approval.Approval) error {
 	return tx.Bucket([]byte(bucketDue)).Put(dueKey(a), nil)
 }
@@ -304,7 +304,7 @@ func unschedule(tx *bbolt.Tx, a *approval.Approval) error {
 	return tx.Bucket([]byte(bucketDue)).Delete(dueKey(a))
 }
 
-// dueKey is where an approval stands in the order in which they are due.
+// dueKey is the key of an approval in the bucket of what is due. Keys sort by time.
 func dueKey(a *approval.Approval) []byte {
 	at := a.ExpiresAt.Add(time.Microsecond - 1) // never before it
 	if a.State != approval.Pending {
@@ -313,7 +313,7 @@ func dueKey(a *approval.Approval) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())), a.ID...)
 }
 
-// due are the ids of the approvals about which something is to be done by now.
+// due returns the ids of the approvals that are due.
 func due(tx *bbolt.Tx, now time.Time) []string {
 	var ids []string
 	cursor := tx.Bucket([]byte(bucketDue)).Cursor()
@@ -326,8 +326,8 @@ func due(tx *bbolt.Tx, now time.Time) []string {
 	return ids
 }
 
-// scheduleAll schedules every approval anew: a file may be of a version that did
-// not, or have been used by one in between.
+// scheduleAll schedules every approval again: the file may have been written by a
+// version without this bucket.
 func scheduleAll(tx *bbolt.Tx) error {
 	if err := tx.DeleteBucket([]byte(bucketDue)); err != nil {
 		return err

@@ -64,8 +64,8 @@ func NewPostgres(url string) (*Postgres, error) {
 	return p, nil
 }
 
-// CheckURL says why a URL names no database. It asks nobody. The error leaves
-// passwords out.
+// CheckURL returns an error if a URL does not name a database. It does not
+// connect. The error contains no password.
 func CheckURL(url string) error {
 	_, err := pgxpool.ParseConfig(url)
 	return err

@@ -37,7 +37,7 @@ const exitBlocks = 2
 
 // Program is what ask touches of the outside.
 type Program struct {
-	// Name is what it calls itself: there are two programs that ask.
+	// Name is the program's name in its messages: there are two programs that ask.
 	Name           string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

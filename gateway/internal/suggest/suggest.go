@@ -1,4 +1,4 @@
-// Package suggest finds what somebody meant who misspelt a word.
+// Package suggest finds the known word that a misspelt one was meant to be.
 package suggest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest is the known word that was probably meant, empty where none is near.
+// Nearest returns the known word that was probably meant, or "" if none is close.
 func Nearest(word string, known []string) string {
 	const longest = 64 // nobody means one of our words by a longer one
 	if len(word) > longest {
