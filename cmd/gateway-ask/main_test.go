@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// isProgram has the test binary be the program.
+// isProgram is the variable that makes the test binary run as the program.
 const isProgram = "HOOKGATE_TEST_ASK"
 
 func TestMain(m *testing.M) {

@@ -24,10 +24,10 @@ const approvalsUsage = `usage: gateway approvals [list] [flags]
 
 `
 
-// maxApprovals is the longest answer of a gateway that is read, in bytes.
+// maxApprovals is the largest response that is read from a gateway, in bytes.
 const maxApprovals = 256 << 20
 
-// approvalsCommand is what the arguments of gateway approvals say.
+// approvalsCommand holds the arguments of gateway approvals.
 type approvalsCommand struct {
 	verb, id              string
 	base, tokenFile       string
@@ -37,7 +37,7 @@ type approvalsCommand struct {
 	gaveInput             bool
 }
 
-// approvals lists what waits for a person, or answers it.
+// approvals lists the approvals, or answers one.
 func (p *program) approvals(ctx context.Context, args []string) int {
 	c := &approvalsCommand{program: p, verb: "list"}
 	if err := c.parse(args); err != nil {
@@ -60,13 +60,13 @@ func (p *program) approvals(ctx context.Context, args []string) int {
 	return exitOK
 }
 
-// parse reads the arguments; flags may stand before and behind the id.
+// parse reads the arguments. Flags may stand before and after the id.
 func (c *approvalsCommand) parse(args []string) error {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		c.verb, args = args[0], args[1:]
 	}
 	f := flag.NewFlagSet("gateway approvals", flag.ContinueOnError)
-	f.SetOutput(io.Discard) // what is wrong is said once, by who called
+	f.SetOutput(io.Discard) // the caller reports errors
 	f.StringVar(&c.base, "url", "", "the `address` of the gateway (default: that of HOOKGATE_ADDR on this machine)")
 	f.StringVar(&c.tokenFile, "token-file", "", "the `file` with the bearer token")
 	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "how long to wait for the gateway")
@@ -111,7 +111,7 @@ func (c *approvalsCommand) parse(args []string) error {
 	return c.address()
 }
 
-// address settles which gateway is meant.
+// address determines which gateway to ask.
 func (c *approvalsCommand) address() error {
 	if c.base == "" {
 		s, err := c.program.readSettings()
@@ -132,7 +132,7 @@ func (c *approvalsCommand) address() error {
 	return nil
 }
 
-// shownApproval is an approval as a gateway shows it.
+// shownApproval is an approval in the gateway's JSON.
 type shownApproval struct {
 	ID           string          `json:"id"`
 	State        string          `json:"state"`
@@ -149,10 +149,10 @@ type shownApproval struct {
 	SettledBy    string          `json:"settled_by"`
 	Message      string          `json:"message"`
 	UpdatedInput json.RawMessage `json:"updated_input"`
-	Waiting      *bool           `json:"waiting"` // which earlier versions do not say
+	Waiting      *bool           `json:"waiting"` // absent in responses of earlier versions
 }
 
-// list prints the approvals of a state.
+// list prints the approvals in a state.
 func (c *approvalsCommand) list(ctx context.Context) error {
 	body, err := c.call(ctx, http.MethodGet, "/v1/approvals?state="+url.QueryEscape(c.state), nil)
 	if err != nil {
@@ -181,15 +181,15 @@ func (c *approvalsCommand) list(ctx context.Context) error {
 	return nil
 }
 
-// print prints an approval. Everything in it but its times came from somebody
-// else, so nothing of it may act on the terminal.
+// print prints an approval. All of it except its times came from others, so
+// control characters are escaped: they must not affect the terminal.
 func (a *shownApproval) print(to io.Writer, now time.Time) {
 	line := func(format string, args ...string) {
 		shown := make([]any, len(args))
 		for i, arg := range args {
 			shown[i] = approval.ShownText(arg)
 		}
-		_, _ = fmt.Fprintf(to, format+"\n", shown...) // a strings.Builder takes everything
+		_, _ = fmt.Fprintf(to, format+"\n", shown...) // a strings.Builder never fails
 	}
 	value := func(name string, v json.RawMessage) {
 		if len(v) > 0 {
@@ -208,7 +208,7 @@ func (a *shownApproval) print(to io.Writer, now time.Time) {
 	line("")
 }
 
-// standing says where the approval stands.
+// standing describes the state of the approval.
 func (a *shownApproval) standing(now time.Time) string {
 	switch {
 	case a.State == approval.Pending.String() && a.Waiting != nil && !*a.Waiting:
@@ -248,8 +248,8 @@ func (c *approvalsCommand) answer(ctx context.Context) error {
 	return nil
 }
 
-// readInput reads the input to run instead, which has to be one JSON value to
-// stand in the answer.
+// readInput reads the input to run instead. It must be one JSON value, because
+// it is inserted into the request body.
 func (c *approvalsCommand) readInput() ([]byte, error) {
 	input := []byte(c.input)
 	var err error
@@ -268,8 +268,8 @@ func (c *approvalsCommand) readInput() ([]byte, error) {
 	return bytes.TrimSpace(input), nil
 }
 
-// call asks the gateway. An answer other than 200 is an error in the gateway's
-// own words.
+// call sends a request to the gateway. For a status other than 200, the error
+// is the gateway's own explanation.
 func (c *approvalsCommand) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

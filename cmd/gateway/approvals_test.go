@@ -16,7 +16,7 @@ import (
 const waitingCall = `{"id":"0198-1","state":"pending","chain":"operator","asked_by":"hook 'p'","event":"pre_tool_use","workspace":"/r\u001b[2J",
  "agent_id":"a\u202e","tool_name":"shell\n","input":{"command":"rm \u001b[31m <x>"},"digest":"d","created_at":"2026-01-02T03:04:05Z","expires_at":"2999-01-01T00:00:00Z","used":false}`
 
-// answering is a gateway that gives one answer and keeps what it was asked.
+// answering is a gateway that gives one answer and records what it was asked.
 func answering(t *testing.T, status int, body string) (base string, asked *[]string) {
 	t.Helper()
 	asked = &[]string{}

@@ -15,8 +15,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/state"
 )
 
-// audit reads the audit trail in files, verifies its chain, and prints the
-// records that were asked for, one on a line.
+// audit reads the audit trail from files, verifies its hash chain, and prints
+// the matching records, one per line.
 func (p *program) audit(ctx context.Context, args []string) int {
 	flags := flag.NewFlagSet("gateway audit", flag.ContinueOnError)
 	flags.SetOutput(p.stderr)
@@ -81,7 +81,7 @@ func isSet(flags *flag.FlagSet, name string) bool {
 	return given
 }
 
-// readAuditDatabase prints the records of a database.
+// readAuditDatabase prints the matching records in a database.
 func (p *program) readAuditDatabase(ctx context.Context, url string, filter recordFilter) int {
 	if url == "" {
 		p.complain("gateway audit: no database: set HOOKGATE_DATABASE_URL\n")
@@ -96,7 +96,7 @@ func (p *program) readAuditDatabase(ctx context.Context, url string, filter reco
 		p.complain("gateway audit: %v\n", err)
 		return exitFailed
 	}
-	defer func() { _ = kept.Close() }() // it was only read from
+	defer func() { _ = kept.Close() }() // only read from
 	if !filter.all {
 		err = readAll(ctx, kept, func(body []byte) error { filter.note(body); return nil })
 	}
@@ -114,7 +114,7 @@ func (p *program) readAuditDatabase(ctx context.Context, url string, filter reco
 	return exitOK
 }
 
-// readAll gives every record of a database to see.
+// readAll calls see with every record in a database.
 func readAll(ctx context.Context, kept *state.AuditReader, see func(body []byte) error) error {
 	for after := uint64(0); ; {
 		records, err := kept.Read(ctx, after, 500)
@@ -130,7 +130,7 @@ func readAll(ctx context.Context, kept *state.AuditReader, see func(body []byte)
 	}
 }
 
-// print prints a record that is asked for.
+// print prints a record if it matches.
 func (p *program) print(body []byte, filter *recordFilter) error {
 	if filter.takes(body) && !p.say("%s\n", bytes.TrimSpace(body)) {
 		return errStdout
@@ -138,7 +138,7 @@ func (p *program) print(body []byte, filter *recordFilter) error {
 	return nil
 }
 
-// saySkipped says how many records were left out that would have been printed.
+// saySkipped reports how many otherwise matching records were omitted.
 func (p *program) saySkipped(filter *recordFilter) {
 	if filter.skipped > 0 {
 		p.complain("gateway audit: records left out: %d, because their decisions were withheld, as later records say: --all prints them too\n", filter.skipped)
@@ -148,7 +148,7 @@ func (p *program) saySkipped(filter *recordFilter) {
 func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted head) int {
 	met := noted.n == 0
 	if !quiet && !filter.all {
-		_, _ = audit.Read(file, func(l audit.Line) error { filter.note(l.Body); return nil }) // what is wrong with it is said below
+		_, _ = audit.Read(file, func(l audit.Line) error { filter.note(l.Body); return nil }) // errors are reported by the second pass
 	}
 	last, err := audit.Read(file, func(l audit.Line) error {
 		if l.N == noted.n+1 && noted.n > 0 && fmt.Sprintf("%x", l.Prev) == noted.sha256 {
@@ -182,7 +182,7 @@ func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted 
 	return exitOK
 }
 
-// sayWhatHolds says up to which record a broken chain is intact.
+// sayWhatHolds reports up to which record a broken hash chain is intact.
 func (p *program) sayWhatHolds(err error) {
 	broken, ok := errors.AsType[*audit.BreakError](err)
 	if !ok {
@@ -201,7 +201,7 @@ func (p *program) sayWhatHolds(err error) {
 
 var errStdout = errors.New("stdout")
 
-// head is the end of a chain that somebody noted; its zero value is none.
+// head is a chain head that the user recorded earlier. The zero head is none.
 type head struct {
 	n      uint64
 	sha256 string
@@ -218,20 +218,20 @@ func parseHead(text string) (head, error) {
 	return h, nil
 }
 
-// recordFilter says which records are printed.
+// recordFilter selects the records to print.
 type recordFilter struct {
 	want         map[string]string
 	since, until time.Time
-	// all takes what was withheld as well.
+	// all also selects withheld records.
 	all bool
-	// withheld are the ids of decisions that were withheld, and skipped is how many
-	// records were left out for that.
+	// withheld are the ids of decisions that were withheld, and skipped counts the
+	// records that were omitted because of that.
 	withheld map[string]bool
 	skipped  int
 }
 
-// note remembers a decision that was withheld: what an earlier record says of it
-// was told to nobody.
+// note remembers a withheld decision. An earlier record with the same id
+// describes an outcome that no caller received.
 func (f *recordFilter) note(body []byte) {
 	var r struct {
 		ID       string `json:"id"`
@@ -265,7 +265,7 @@ func newRecordFilter(want map[string]*string, since, until string, now time.Time
 	return f, errors.Join(errEvent, errDecision, errCause, errSince, errUntil)
 }
 
-// moment reads a time, or how long ago it was.
+// moment parses a time, or a duration before now.
 func moment(name, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -280,8 +280,8 @@ func moment(name, text string, now time.Time) (time.Time, error) {
 	return now.Add(-ago), nil
 }
 
-// takes reports whether a record is asked for. One that cannot be read is, lest
-// it be overlooked.
+// takes reports whether a record matches. An unreadable record matches, so that
+// it is not overlooked.
 func (f *recordFilter) takes(body []byte) bool {
 	var r map[string]any
 	if json.Unmarshal(body, &r) != nil {

@@ -102,7 +102,7 @@ func TestVerifyingSaysUpToWhichRecordAChainHolds(t *testing.T) {
 	const mayBe = ", which may itself have been changed"
 	for name, tc := range map[string]struct {
 		change func(lines []string)
-		at     int // the line that is named
+		at     int // the line named in the error
 		want   []string
 	}{
 		"the fourth changed":     {func(l []string) { l[3] = strings.Replace(l[3], `"i":4`, `"i":9`, 1) }, 5, []string{"the hash chain of records 1 to 3 is intact; " + heads[3], "is broken after record 4" + mayBe}},

@@ -35,7 +35,7 @@ func TestAStopDoesNotWaitForFilesThatHang(t *testing.T) {
 				if took := time.Since(began); g != nil || !errors.Is(err, tc.err) || took != tc.took {
 					t.Errorf("%v after %v, want %v after %v", err, took, tc.err, tc.took)
 				}
-				<-time.After(tc.reads) // what hung goes on
+				<-time.After(tc.reads) // the hanging read goes on until then
 			})
 		})
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// check validates hooks files: those named, or those of the environment.
+// check validates the given hooks files, or all files that the environment
+// names.
 func (p *program) check(_ context.Context, args []string) int {
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		p.complain("usage: gateway check [FILE…]\n\nFILE is a hooks file. Without FILE, everything that the environment names is checked: HOOKGATE_CONFIG, HOOKGATE_CHAINS_DIR, HOOKGATE_AGENTS_DIR, HOOKGATE_CALLERS.\n")
@@ -31,16 +32,16 @@ func (p *program) check(_ context.Context, args []string) int {
 	}
 	o := p.options(s, nil)
 	if s.AuditFile != "" {
-		o.Audit = []audit.Output{{Name: "file", Durable: true}} // declared, not opened: a gateway may have it open
+		o.Audit = []audit.Output{{Name: "file", Durable: true}} // declared but not opened: a running gateway may have it open
 	}
 	code := exitOK
 	if len(args) == 0 {
-		return p.checkOne(o, s.paths()) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
+		return p.checkOne(o, s.paths()) //nolint:contextcheck // makes no requests, so there is nothing to cancel
 	}
 	o.ChainsDir, o.AgentsDir, o.CallersFile = "", "", ""
 	for _, file := range args {
 		o.ConfigFile = file
-		code = max(code, p.checkOne(o, map[string]string{file: "an argument"})) //nolint:contextcheck // nothing is asked, so there is nothing to cancel
+		code = max(code, p.checkOne(o, map[string]string{file: "an argument"})) //nolint:contextcheck // makes no requests, so there is nothing to cancel
 	}
 	return code
 }

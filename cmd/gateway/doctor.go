@@ -15,12 +15,12 @@ import (
 	"github.com/hookgate/hookgate/gateway/setup"
 )
 
-// mustDeny is what a chain has to deny for the doctor to be content. It is
-// asked about and never run.
+// mustDeny is the default canary, which a chain is expected to deny. It is
+// never run.
 const mustDeny = "rm -rf --no-preserve-root /"
 
-// doctor says what would fail open in the settings of one client, or of all
-// that are set up.
+// doctor reports what would fail open in the settings of one client, or of all
+// clients that are set up.
 func (p *program) doctor(ctx context.Context, args []string) int {
 	s := p.setUpFlags("doctor", "[CLIENT] [flags]")
 	canary := s.flags.String("canary", mustDeny, "a shell `command` that your chain denies; doctor asks about it and never runs it")
@@ -38,7 +38,7 @@ func (p *program) doctor(ctx context.Context, args []string) int {
 		d, err := setup.Diagnose(o)
 		switch {
 		case s.Client == "" && (err != nil || !d.There && !d.Unread):
-			continue // it is not used here, or only its user knows where it is
+			continue // the client is not used here, or only its user knows where its settings are
 		case err != nil:
 			p.complain("gateway doctor: %v\n", err)
 			return exitFailed
@@ -58,7 +58,7 @@ func (p *program) doctor(ctx context.Context, args []string) int {
 	return code
 }
 
-// report prints a diagnosis, the worst first.
+// report prints a diagnosis, the worst findings first.
 func (p *program) report(d *setup.Diagnosis) int {
 	if !p.say("%s (%s)\n", d.Title, d.File) {
 		return exitFailed
@@ -76,8 +76,8 @@ func (p *program) report(d *setup.Diagnosis) int {
 	return exitFailed
 }
 
-// try asks about the canary as the client would, and then with nobody there to
-// answer.
+// try asks about the canary as the client would, and then again with an address
+// where no gateway listens.
 func (p *program) try(ctx context.Context, client string, path setup.Path, canary string) []setup.Finding {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *program) try(ctx context.Context, client string, path setup.Path, canar
 	return []setup.Finding{p.tryCommand(ctx, client, path, question, canary), p.tryAlone(ctx, client, path, question)}
 }
 
-// tryCommand runs what the client runs. A deny may be that of a gateway that is
-// not there, so that is found out first.
+// tryCommand runs the client's hook command. It first checks that the gateway
+// is reachable, since an unreachable gateway also leads to a deny.
 func (p *program) tryCommand(ctx context.Context, client string, path setup.Path, question []byte, canary string) setup.Finding {
 	if err := p.reaches(ctx, path, question); err != nil {
 		return setup.Finding{Severity: setup.Broken, Text: fmt.Sprintf("%s: the gateway gives no decision, so every call is denied: %v", path.Event, err)}
@@ -111,7 +111,7 @@ func (p *program) tryCommand(ctx context.Context, client string, path setup.Path
 	return verdict(path.Event, canary, setup.Denies(client, said.exit, said.stdout, said.stderr))
 }
 
-// reaches makes sure that the gateway of a command decides.
+// reaches returns an error unless the command's gateway makes a decision.
 func (p *program) reaches(ctx context.Context, path setup.Path, question []byte) error {
 	headers := map[string]string{}
 	if path.TokenFile != "" {
@@ -125,7 +125,8 @@ func (p *program) reaches(ctx context.Context, path setup.Path, question []byte)
 	return err
 }
 
-// variable is one of the environment that hooks run in, empty where it is not set.
+// variable returns an environment variable as hooks see it, or "" if it is
+// unset.
 func (p *program) variable(name string) string {
 	for _, pair := range p.environ {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -135,7 +136,8 @@ func (p *program) variable(name string) string {
 	return ""
 }
 
-// tryAlone runs what the client runs with an address where nobody is.
+// tryAlone runs the client's hook command with an address where no gateway
+// listens.
 func (p *program) tryAlone(ctx context.Context, client string, path setup.Path, question []byte) setup.Finding {
 	said := p.shell(ctx, path.Alone, question)
 	if said.err != nil || !setup.Denies(client, said.exit, said.stdout, said.stderr) {
@@ -156,7 +158,7 @@ func (p *program) tryURL(ctx context.Context, client string, path setup.Path, qu
 	return verdict(path.Event, canary, setup.Denies(client, 0, body, nil))
 }
 
-// verdict says whether the canary was denied.
+// verdict is the finding for whether the canary was denied.
 func verdict(event, canary string, denied bool) setup.Finding {
 	if denied {
 		return setup.Finding{Severity: setup.Good, Text: fmt.Sprintf("%s: %q is denied", event, canary)}
@@ -164,15 +166,15 @@ func verdict(event, canary string, denied bool) setup.Finding {
 	return setup.Finding{Severity: setup.Open, Text: fmt.Sprintf("%s: %q is not denied: either the chain allows it, or the answer is not in this client's format. If your chain should allow it, give --canary a command that the chain must deny", event, canary)}
 }
 
-// ranLine is what became of a line that a shell ran.
+// ranLine is the result of a shell command line.
 type ranLine struct {
 	exit           int
 	stdout, stderr []byte
 	err            error
 }
 
-// shell runs a line as clients run their hooks, with the environment of this
-// program.
+// shell runs a command line as clients run their hooks, with the environment of
+// this program.
 func (p *program) shell(ctx context.Context, line string, stdin []byte) ranLine {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
 	var stdout, stderr bytes.Buffer
@@ -186,9 +188,9 @@ func (p *program) shell(ctx context.Context, line string, stdin []byte) ranLine 
 	return ranLine{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes(), err}
 }
 
-// post sends a question, and returns what was answered with status 200. A known
-// agent is refused with that status as well, and with a deny in its own words:
-// only what a chain decided has an id.
+// post sends a question and returns the body of a response with status 200. The
+// gateway refuses a request of a known client with that status too, and with a
+// deny in the client's format. Only a decision of a chain has an id.
 func post(ctx context.Context, address string, headers map[string]string, question []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
 	if err != nil {

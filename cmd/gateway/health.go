@@ -11,7 +11,7 @@ import (
 )
 
 // health asks the admin listener of the gateway on this machine whether it is
-// ready. It is what a container image runs as its health check.
+// ready. Container images use it as their health check.
 func (p *program) health(ctx context.Context, args []string) int {
 	if code, done := p.noArguments("health", args); done {
 		return code
@@ -54,8 +54,8 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return body, nil
 }
 
-// reachable is a listen address as something on the same machine dials it: one
-// that listens everywhere listens on the loopback too.
+// reachable converts a listen address to one that the same machine can dial. A
+// listener on the unspecified address can be reached on loopback.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

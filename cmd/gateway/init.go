@@ -14,13 +14,13 @@ import (
 	"github.com/hookgate/hookgate/gateway/setup"
 )
 
-// setUp is what init and doctor are told about a client's settings.
+// setUp holds the arguments of init and doctor.
 type setUp struct {
 	flags *flag.FlagSet
 	setup.Options
 }
 
-// setUpFlags names the flags that init and doctor share.
+// setUpFlags defines the flags that init and doctor share.
 func (p *program) setUpFlags(command, about string) *setUp {
 	s := &setUp{flags: flag.NewFlagSet("gateway "+command, flag.ContinueOnError)}
 	s.flags.SetOutput(p.stderr)
@@ -33,8 +33,8 @@ func (p *program) setUpFlags(command, about string) *setUp {
 	return s
 }
 
-// parse reads flags before and behind the client's name. It says what to exit
-// with where that was all.
+// parse reads flags before and after the client's name. done reports whether to
+// exit with code.
 func (s *setUp) parse(p *program, args []string) (code int, done bool) {
 	for first := true; ; first = false {
 		if err := s.flags.Parse(args); err != nil {
@@ -62,7 +62,7 @@ func (s *setUp) parse(p *program, args []string) (code int, done bool) {
 }
 
 // initClient prints the settings with which a client asks a gateway, or merges
-// them into those it has.
+// them into its settings file.
 func (p *program) initClient(_ context.Context, args []string) int {
 	s := p.setUpFlags("init", "CLIENT [flags]")
 	s.flags.StringVar(&s.URL, "url", "", "the `address` of the gateway, or of a chain: http://127.0.0.1:8080/v1/chains/NAME (default: that of HOOKGATE_ADDR)")
@@ -91,7 +91,7 @@ func (p *program) initClient(_ context.Context, args []string) int {
 	return p.printPlan(plan)
 }
 
-// plan makes the plan that init carries out or prints.
+// plan returns the plan that init prints or carries out.
 func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error) {
 	s.Transport = nil
 	for transport, wanted := range map[setup.Transport]bool{setup.Command: command, setup.HTTP: post} {
@@ -117,7 +117,7 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 		}
 		s.Program = here
 		if quick := filepath.Join(filepath.Dir(here), "gateway-ask"); isProgram(quick) {
-			s.Program = quick // the same without a gateway in it
+			s.Program = quick // the same command without the gateway, which starts faster
 		} else {
 			slow = fmt.Sprintf("put gateway-ask beside %s (go install ./cmd/... does) and run this again: it starts in half the time, before every call", here)
 		}
@@ -130,8 +130,8 @@ func (p *program) plan(s *setUp, command, post, write bool) (*setup.Plan, error)
 	return plan, err
 }
 
-// isTemporary reports whether a program is one that the go command has built to
-// run it once: .../go-build123/b001/exe/gateway.
+// isTemporary reports whether the go command has built the program only to run
+// it once, as in .../go-build123/b001/exe/gateway.
 func isTemporary(path string) bool {
 	for part := range strings.SplitSeq(filepath.Dir(path), string(filepath.Separator)) {
 		digits, found := strings.CutPrefix(part, "go-build")
@@ -142,8 +142,8 @@ func isTemporary(path string) bool {
 	return false
 }
 
-// printPlan prints what belongs into the client's files, and says the rest to
-// stderr.
+// printPlan prints the contents of the client's files to stdout, and the
+// explanation to stderr.
 func (p *program) printPlan(plan *setup.Plan) int {
 	for _, f := range plan.Files {
 		if len(plan.Files) > 1 && !p.say("# %s\n", f.Path) {
@@ -158,7 +158,7 @@ func (p *program) printPlan(plan *setup.Plan) int {
 	return exitOK
 }
 
-// endLine is a text that ends with a line.
+// endLine returns the text with exactly one newline at its end.
 func endLine(text []byte) string {
 	return strings.TrimRight(string(text), "\n") + "\n"
 }
@@ -184,7 +184,8 @@ func (p *program) writePlan(plan *setup.Plan) int {
 	return exitOK
 }
 
-// explain says what the user has to do, and what he does not get.
+// explain prints the steps that remain for the user, and what the client cannot
+// guarantee.
 func (p *program) explain(plan *setup.Plan) {
 	p.complain("\n%s asks through %v.\n", plan.Title, plan.Transport)
 	for _, step := range plan.Steps {
@@ -198,7 +199,7 @@ func (p *program) explain(plan *setup.Plan) {
 	}
 }
 
-// isProgram reports whether there is a file that can be run.
+// isProgram reports whether path is an executable file.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0

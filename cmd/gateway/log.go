@@ -7,7 +7,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/logbuffer"
 )
 
-// urgent is a handler that does not keep warnings and errors waiting.
+// urgent is a handler that flushes the log buffer after warnings and errors.
 type urgent struct {
 	slog.Handler
 	lines *logbuffer.Buffer

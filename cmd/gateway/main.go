@@ -1,6 +1,6 @@
-// Command gateway is hookgate: a fail-closed HTTP gateway for the tool-call
-// hooks of AI agents. It translates arguments and the environment into options
-// and does nothing else.
+// Command gateway is hookgate, a fail-closed HTTP gateway for the tool-call
+// hooks of AI agents. It only translates arguments and the environment into
+// options.
 package main
 
 import (
@@ -17,24 +17,24 @@ import (
 	"github.com/hookgate/hookgate/cmd/internal/ask"
 )
 
-// version is set by the linker where a release is built.
+// version is set by the linker in release builds.
 var version string
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		// The live heap is a few megabytes: at the default the collector would
-		// run for every few hundred decisions.
+		// The live heap is a few megabytes. With the default, the garbage collector
+		// would run every few hundred decisions.
 		debug.SetGCPercent(300)
 	}
 	os.Exit(run(os.Args[1:]))
 }
 
-// run is main with an exit code, so that deferred calls happen.
+// run is main with an exit code, so that deferred calls run.
 func run(args []string) int {
-	signal.Ignore(syscall.SIGPIPE) // who stops reading the log must not end the decisions
+	signal.Ignore(syscall.SIGPIPE) // a closed log pipe must not end the gateway
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process as it would any other
+	context.AfterFunc(ctx, stop) // a second signal then ends the process in the default way
 	p := &program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		environ: os.Environ(), lookupEnv: os.LookupEnv, executable: os.Executable, version: buildVersion(version),
@@ -42,17 +42,17 @@ func run(args []string) int {
 	return p.run(ctx, args)
 }
 
-// program is the command line with what it touches of the outside.
+// program is the command line with its connections to the outside.
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	environ        []string
 	lookupEnv      func(string) (string, bool)
-	executable     func() (string, error) // says where this program is
+	executable     func() (string, error) // returns the path of this program
 	version        build
 }
 
-// Exit codes. A refused argument is told apart from a failure.
+// Exit codes. A wrong argument can be told from a failure.
 const (
 	exitOK     = 0
 	exitFailed = 1
@@ -64,7 +64,7 @@ type subcommand struct {
 	run           func(context.Context, []string) int
 }
 
-// ask puts what stands on stdin to a gateway and prints its answer.
+// ask sends stdin to a gateway and prints its answer.
 func (p *program) ask(ctx context.Context, args []string) int {
 	asks := &ask.Program{Name: "gateway ask", Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, Version: p.version.version}
 	return asks.Run(ctx, args)
@@ -108,8 +108,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// noArguments answers for a subcommand that takes none, and says whether that
-// was all.
+// noArguments handles the arguments of a subcommand that takes none. done
+// reports whether to exit with code.
 func (p *program) noArguments(command string, args []string) (code int, done bool) {
 	switch {
 	case len(args) == 0:
@@ -131,15 +131,16 @@ func (p *program) usage(w io.Writer) {
 		fmt.Fprintf(&text, "  %-9s %s\n", c.name, c.summary)
 	}
 	text.WriteString("\nThe gateway is configured by environment variables: gateway env lists them.\n")
-	_, _ = io.WriteString(w, text.String()) // there is nobody to tell that nobody can be told
+	_, _ = io.WriteString(w, text.String()) // stderr may be the stream that failed
 }
 
-// complain writes to stderr; there is nobody to tell where that fails.
+// complain writes to stderr. It ignores errors, since there is no other place
+// to report them.
 func (p *program) complain(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.stderr, format, args...)
 }
 
-// say writes to stdout and reports whether it could.
+// say writes to stdout and reports whether that succeeded.
 func (p *program) say(format string, args ...any) bool {
 	if _, err := fmt.Fprintf(p.stdout, format, args...); err != nil {
 		p.complain("gateway: cannot write to stdout: %v\n", err)
@@ -148,11 +149,11 @@ func (p *program) say(format string, args ...any) bool {
 	return true
 }
 
-// build says what was built.
+// build identifies a build.
 type build struct{ version, revision, goVersion string }
 
-// buildVersion reads what the Go toolchain put into the program; a version that
-// the linker set goes first.
+// buildVersion reads what the Go toolchain recorded in the program. A version
+// set by the linker takes precedence.
 func buildVersion(linked string) build {
 	b := build{version: "devel", revision: "unknown"}
 	info, ok := debug.ReadBuildInfo()

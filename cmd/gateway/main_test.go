@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// runsProgram has the test binary be the program.
+// runsProgram is the variable that makes the test binary run as the program.
 const runsProgram = "HOOKGATE_TEST_RUNS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 const preText = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"agent-1","tool_call_id":"call-1","tool_name":"shell","input":{"command":"git push --force"}}`
 
-// ran is what a command did.
+// ran is the result of a command.
 type ran struct {
 	code           int
 	stdout, stderr string
@@ -96,7 +96,7 @@ func TestAskPrintsNoAllowThatItWasNotGiven(t *testing.T) {
 		handler http.HandlerFunc
 		stdin   string
 		args    []string
-		want    string // in the reason
+		want    string // part of the reason
 	}{
 		"status 500":            {allow(500, "X", ""), preText, nil, "answered with status 500"},
 		"status 202":            {allow(202, "X", ""), preText, nil, "answered with status 202"},
@@ -151,7 +151,7 @@ func TestAskFailsWhereItsAnswerCannotBePrinted(t *testing.T) {
 
 func TestAskDeniesWhereItIsStoppedBeforeItHasAnEnvelope(t *testing.T) {
 	stdin, writes := io.Pipe()
-	defer func() { _ = writes.Close() }() // which lets the reader of stdin end
+	defer func() { _ = writes.Close() }() // ends the reader of stdin
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout bytes.Buffer
@@ -358,7 +358,7 @@ func TestVersionsComeFromTheLinkerOrTheToolchain(t *testing.T) {
 	}
 }
 
-// served is a gateway that serve runs.
+// served is a gateway run by serve.
 type served struct {
 	log         *lockedBuffer
 	addr, admin string

@@ -17,14 +17,14 @@ import (
 	"github.com/hookgate/hookgate/gateway/telemetry"
 )
 
-// otlp reads the standard variables of one signal: that of the signal goes over
-// the one for all, and an empty one is none.
+// otlp reads the standard variables of one signal. A variable for the signal
+// overrides the one for all signals. An empty variable counts as unset.
 type otlp struct {
 	environ map[string]string
 	signal  string // TRACES or LOGS
 }
 
-// get is the value of the variable that counts, and its name.
+// get returns the value of the variable that applies, and its name.
 func (o otlp) get(what string) (name, value string) {
 	const prefix = "OTEL_EXPORTER_OTLP_"
 	for _, name := range []string{prefix + o.signal + "_" + what, prefix + what} {
@@ -35,7 +35,8 @@ func (o otlp) get(what string) (name, value string) {
 	return prefix + what, ""
 }
 
-// collector says where a signal goes. What it does not support it refuses.
+// collector returns the exporter's options for a signal. Unsupported values are
+// errors.
 func (p *program) collector(signal string, log *slog.Logger) (telemetry.Options, error) {
 	o := otlp{standardVariables(p.environ), signal}
 	t := telemetry.Options{Proxy: http.ProxyFromEnvironment, Version: p.version.version, Logger: log}
@@ -80,8 +81,9 @@ func standardVariables(environ []string) map[string]string {
 	return set
 }
 
-// endpoint is the URL of the signal. A variable for all signals has the path
-// appended; that of the signal is taken as it is.
+// endpoint is the URL for the signal. A URL from the variable for all signals
+// gets the signal's path appended; one from the signal's own variable is used
+// unchanged.
 func (o otlp) endpoint() (*url.URL, error) {
 	name, value := o.get("ENDPOINT")
 	if value == "" {
@@ -105,8 +107,8 @@ func (o otlp) endpoint() (*url.URL, error) {
 	return u, nil
 }
 
-// headers are pairs like name=value,name=value, whose values may be
-// percent-encoded. They are credentials, so no error quotes a value.
+// headers parses name=value,name=value. Values may be percent-encoded. They are
+// credentials, so no error quotes a value.
 func (o otlp) headers() (http.Header, error) {
 	name, list := o.get("HEADERS")
 	h := http.Header{}
@@ -128,14 +130,15 @@ func (o otlp) headers() (http.Header, error) {
 	return h, nil
 }
 
-// tls is whom to trust and who to be at an endpoint; nil is as the system has it.
+// tls returns the TLS configuration for the endpoint, or nil for the defaults
+// of net/http.
 func (o otlp) tls(at *url.URL) (*tls.Config, error) {
 	rootsName, roots := o.get("CERTIFICATE")
 	certName, cert := o.get("CLIENT_CERTIFICATE")
 	keyName, key := o.get("CLIENT_KEY")
 	switch {
 	case roots == "" && cert == "" && key == "":
-		return nil, nil //nolint:nilnil // none is what net/http takes for its own
+		return nil, nil //nolint:nilnil // nil selects the defaults of net/http
 	case at.Scheme != "https":
 		return nil, fmt.Errorf("%s, %s or %s is set, but the endpoint %s://%s does not use TLS: use https", rootsName, certName, keyName, at.Scheme, at.Host)
 	case (cert == "") != (key == ""):

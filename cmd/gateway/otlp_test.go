@@ -19,7 +19,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/telemetry"
 )
 
-// collectorOf is where the standard variables send a signal.
+// collectorOf returns where the standard variables send a signal.
 func collectorOf(signal string, environ ...string) (telemetry.Options, error) {
 	return (&program{environ: environ}).collector(signal, slog.New(slog.DiscardHandler))
 }
@@ -143,7 +143,7 @@ func TestAGatewayDoesNotStartWithACollectorItCannotAsk(t *testing.T) {
 func TestACollectorBehindTLSIsShownAndShowsACertificate(t *testing.T) {
 	shown := make(chan []*x509.Certificate, 1)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown <- r.TLS.PeerCertificates }))
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it says that it was refused
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it would log the refused handshake
 	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12}
 	s.StartTLS()
 	defer s.Close()
@@ -183,7 +183,7 @@ func TestACollectorBehindTLSIsShownAndShowsACertificate(t *testing.T) {
 	if got := <-shown; len(got) != 1 || !got[0].Equal(s.Certificate()) {
 		t.Errorf("it was shown %d certificates", len(got))
 	}
-	// Nobody else's certificate comes with another attempt, so there is none.
+	// A certificate of another authority stays wrong, so there is no retry.
 	if err := write(pair...); err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
 		t.Errorf("a collector that nobody knows ended it with %v", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/telemetry"
 )
 
-// auditOutputs opens what the audit trail goes to. Where one of them cannot be
-// opened there is none.
+// auditOutputs opens the outputs of the audit trail. If one cannot be opened,
+// it closes the others.
 func (p *program) auditOutputs(ctx context.Context, s settings, log *slog.Logger) (all []audit.Output, err error) {
 	defer func() {
 		if err != nil {
@@ -53,18 +53,19 @@ func closeOutputs(all []audit.Output) error {
 	return errors.Join(errs...)
 }
 
-// traces is where spans go, nil unless the standard variables of OpenTelemetry
-// say so: OTEL_TRACES_EXPORTER=otlp, or an endpoint.
+// traces returns the exporter of spans. It is nil unless the standard
+// OpenTelemetry variables request it: OTEL_TRACES_EXPORTER=otlp, or an
+// endpoint.
 func (p *program) traces(ctx context.Context, log *slog.Logger) (*telemetry.Traces, error) {
 	if !p.wantsTraces() {
-		return nil, nil //nolint:nilnil // no spans are what most gateways make
+		return nil, nil //nolint:nilnil // most gateways export no spans
 	}
 	to, err := p.collector("TRACES", log)
 	if err != nil {
 		return nil, err
 	}
-	// The SDK says what went wrong behind everybody's back to this alone.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // it is told outside of any call
+	// The SDK reports errors of its background exports only to this handler.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { //nolint:contextcheck // called outside of any request
 		log.LogAttrs(context.Background(), slog.LevelWarn, "telemetry cannot be exported", slog.Any("error", err))
 	}))
 	return telemetry.NewTraces(ctx, to)

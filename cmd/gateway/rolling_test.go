@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// replica is a gateway in a process of its own.
+// replica is a gateway in its own process.
 type replica struct {
 	cmd         *exec.Cmd
 	log         *lockedBuffer
@@ -68,8 +68,8 @@ func (r *replica) end(t *testing.T) {
 	}
 }
 
-// balancer is a plain load balancer: it sends each call to the next replica that
-// was ready when it looked last, once.
+// balancer is a simple load balancer: it sends each call once, to the next
+// replica that was ready when it last checked.
 type balancer struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -109,7 +109,7 @@ func newBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// look finds out who is ready.
+// look checks which replicas are ready.
 func (b *balancer) look(ctx context.Context) {
 	b.mu.Lock()
 	all := append([]*replica{}, b.all...)
@@ -125,7 +125,7 @@ func (b *balancer) look(ctx context.Context) {
 	b.ready = ready
 }
 
-// take has the balancer know the replica, and waits until it is used.
+// take adds the replica to the balancer, and waits until it is used.
 func (b *balancer) take(t *testing.T, r *replica) {
 	t.Helper()
 	b.mu.Lock()
@@ -179,7 +179,7 @@ func TestG9_ARollingUpdateGivesNoWrongAnswer(t *testing.T) {
 	}
 }
 
-// askOnce asks for a decision that is known.
+// askOnce asks for a decision whose outcome is known.
 func askOnce(client *http.Client, base string) error {
 	resp, err := client.Post(base+"/v1/decide", "application/json", bytes.NewReader([]byte(preText)))
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/hookgate/hookgate/gateway/logbuffer"
 )
 
-// serve runs the gateway until ctx ends.
+// serve runs the gateway until ctx is done.
 func (p *program) serve(ctx context.Context, args []string) int {
 	if code, done := p.noArguments("serve", args); done {
 		return code
 	}
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // from the first moment, or one would end the process
+	signal.Notify(hangups, syscall.SIGHUP) // first, since an unhandled SIGHUP would end the process
 	defer signal.Stop(hangups)
 	s, err := p.readSettings()
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	lines := logbuffer.New(p.stderr)
 	defer lines.Close()
 	log := newLogger(s, lines)
-	slog.SetDefault(log) // net/http says some things to the default alone
+	slog.SetDefault(log) // net/http logs some things only to the default logger
 	for _, said := range p.strangers() {
 		log.LogAttrs(ctx, slog.LevelWarn, "environment", slog.String("warning", said))
 	}
@@ -49,9 +49,9 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	}
 	if traces != nil {
 		o.Tracer = traces
-		defer func() { _ = traces.Close() }() //nolint:contextcheck // ctx is over by then; what could not be exported was said
+		defer func() { _ = traces.Close() }() //nolint:contextcheck // ctx is done by then; export errors have been logged
 	}
-	g, err := begin(ctx, func() (*gateway.Gateway, error) { return gateway.New(o) }) //nolint:contextcheck // what it starts lives until it is closed
+	g, err := begin(ctx, func() (*gateway.Gateway, error) { return gateway.New(o) }) //nolint:contextcheck // what New starts lives until the gateway is closed
 	if errors.Is(err, errStopped) {
 		p.complain("gateway: %v\n", err)
 		return exitOK
@@ -78,14 +78,14 @@ func (p *program) serve(ctx context.Context, args []string) int {
 	return exitOK
 }
 
-// errStopped says that a stop came before the gateway had begun.
+// errStopped says that the process was stopped while the gateway was starting.
 var errStopped = errors.New("stopped before it had started: it was still reading its files")
 
-// stopPatience is how long a stop waits for a start that is under way.
+// stopPatience is how long a stop waits for a start in progress.
 const stopPatience = time.Second
 
-// begin makes the gateway. A stop does not wait for files that hang: nobody is
-// served yet, and what reads them ends with the process.
+// begin creates the gateway. A stop does not wait for files that hang: nobody
+// is served yet, and the goroutine that reads them ends with the process.
 func begin(ctx context.Context, makes func() (*gateway.Gateway, error)) (*gateway.Gateway, error) {
 	type made struct {
 		gateway *gateway.Gateway
@@ -103,16 +103,16 @@ func begin(ctx context.Context, makes func() (*gateway.Gateway, error)) (*gatewa
 	}
 	select {
 	case m := <-begun:
-		return m.gateway, m.err // which runs until now
+		return m.gateway, m.err // Run ends it at once, since ctx is done
 	case <-time.After(stopPatience):
 		return nil, errStopped
 	}
 }
 
-// options translates settings.
+// options converts the settings to gateway options.
 func (p *program) options(s settings, log *slog.Logger) gateway.Options {
 	if s.RecentDecisions == 0 {
-		s.RecentDecisions = -1 // where none is written less than zero
+		s.RecentDecisions = -1 // gateway.Options uses a negative value for none
 	}
 	return gateway.Options{
 		Addr: s.Addr, AdminAddr: s.AdminAddr,

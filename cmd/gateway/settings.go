@@ -16,11 +16,10 @@ import (
 	"github.com/caarlos0/env/v10"
 )
 
-// prefix begins the name of every variable that is ours.
+// prefix is the prefix of every environment variable of hookgate.
 const prefix = "HOOKGATE_"
 
-// settings are the environment variables. Their help is what gateway env
-// prints.
+// settings are the environment variables. gateway env prints their help.
 type settings struct {
 	Addr              string        `env:"ADDR" envDefault:"127.0.0.1:8080" help:"address of the main listener; beyond loopback it requires HOOKGATE_CALLERS or HOOKGATE_ALLOW_ANONYMOUS"`
 	AdminAddr         string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:8081" help:"address of the admin listener: /metrics /healthz /readyz"`
@@ -57,7 +56,7 @@ type settings struct {
 	Pprof             bool          `env:"PPROF" envDefault:"false" help:"true: serve /debug/pprof/ on the admin listener"`
 }
 
-// readSettings reads the environment.
+// readSettings reads and validates the environment variables.
 func (p *program) readSettings() (settings, error) {
 	var s settings
 	ours := map[string]string{}
@@ -94,14 +93,14 @@ func (p *program) readSettings() (settings, error) {
 	refuse(map[string]bool{
 		"ALLOWED_HOSTS": !slices.ContainsFunc(s.AllowedHosts, func(name string) bool { return !isHost(name) }),
 	}, "host names or addresses without scheme, port or path")
-	if !isDatabase(s.DatabaseURL) { // which has a password in it
+	if !isDatabase(s.DatabaseURL) { // not quoted: it may contain a password
 		errs = append(errs, fmt.Errorf("the environment: %sDATABASE_URL is not a PostgreSQL URL: give postgres://USER@HOST/NAME", prefix))
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return s, errors.Join(errs...)
 }
 
-// isHost reports whether a name is one that a request can have as its host.
+// isHost reports whether a name can be the host of a request.
 func isHost(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
@@ -109,8 +108,8 @@ func isHost(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "/:[]@* \t")
 }
 
-// isDatabase reports whether an address is none, or one of PostgreSQL: a URL, or
-// its words like host=….
+// isDatabase reports whether an address is empty, or one of PostgreSQL: a URL
+// or a list of keywords like host=….
 func isDatabase(address string) bool {
 	scheme, _, isURL := strings.Cut(address, "://")
 	if isURL {
@@ -119,7 +118,7 @@ func isDatabase(address string) bool {
 	return address == "" || strings.Contains(address, "=")
 }
 
-// plainly says the library's errors by the names of the variables.
+// plainly rewords the library's errors in terms of the variables.
 func plainly(err error, ours map[string]string) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -139,7 +138,7 @@ func plainly(err error, ours map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// errorField is the field that an error of the library is about.
+// errorField is the struct field that an error of the library is about.
 func errorField(err error, wrong *env.ParseError) string {
 	if !errors.As(err, wrong) {
 		return ""
@@ -147,7 +146,7 @@ func errorField(err error, wrong *env.ParseError) string {
 	return wrong.Name
 }
 
-// kindOf says what a value of a setting looks like.
+// kindOf describes the values of a setting.
 func kindOf(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -160,7 +159,7 @@ func kindOf(t reflect.Type) string {
 	return "a whole number"
 }
 
-// variable is one setting as it is listed.
+// variable is one setting in the list of gateway env.
 type variable struct{ name, fallback, help string }
 
 // variables lists the settings in the order of their declaration.
@@ -172,9 +171,9 @@ func variables() []variable {
 	return all
 }
 
-// strangers says which variables of our prefix mean nothing. One that is
-// misspelt would otherwise leave a gateway running with another configuration
-// than its operator believes.
+// strangers returns a warning for each unknown variable with our prefix. A
+// misspelt variable would otherwise leave the gateway running with another
+// configuration than its operator believes.
 func (p *program) strangers() []string {
 	known := variables()
 	var unknown []string
@@ -200,7 +199,7 @@ func (p *program) listEnv(_ context.Context, args []string) int {
 		return code
 	}
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "VARIABLE\tDEFAULT\tMEANING\n") // a tabwriter fails at Flush
+	_, _ = fmt.Fprintf(table, "VARIABLE\tDEFAULT\tMEANING\n") // a tabwriter fails at Flush only
 	for _, v := range variables() {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", v.name, v.fallback, v.help)
 	}
@@ -211,8 +210,8 @@ func (p *program) listEnv(_ context.Context, args []string) int {
 	return exitOK
 }
 
-// hookEnvironment is what a subprocess may inherit of the gateway's own
-// environment: where programs are, who runs them, and how they speak.
+// hookEnvironment is the part of the gateway's environment that a subprocess
+// inherits: where programs are, who runs them, and their locale.
 func (p *program) hookEnvironment() []string {
 	var kept []string
 	for _, pair := range p.environ {

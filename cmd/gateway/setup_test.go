@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// standIn answers Codex as a gateway does: it denies what removes, and allows
-// the rest.
+// standIn answers Codex as a gateway would: it denies removals and allows the
+// rest.
 func standIn(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func standIn(t *testing.T) string {
 	return server.URL
 }
 
-// home gives the user a fresh home directory.
+// home gives the user an empty home directory.
 func home(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,15 +111,15 @@ func TestInitHasAnAgentRunTheProgramThatStartsSooner(t *testing.T) {
 	}
 }
 
-// onceBuilt is where go run puts a program. Tests of the command line are run
-// from there, wherever this one is.
+// onceBuilt is where go run puts a program. Tests of the command line pretend
+// to run from there, wherever the test binary is.
 const onceBuilt = "/tmp/go-build4017/b001/exe/gateway"
 
 func TestAProgramOfGoRunIsKnownByWhereItIs(t *testing.T) {
 	for path, want := range map[string]bool{
 		onceBuilt: true, "/var/cache/go-build1/gateway": true,
 		"/usr/local/bin/gateway": false, "/home/go-builder/bin/gateway": false, "/src/go-build/gateway": false, "/src/my-go-build1x/gateway": false,
-		"/opt/go-build77": false, // its own name
+		"/opt/go-build77": false, // its own name, not its directory's
 	} {
 		if got := isTemporary(path); got != want {
 			t.Errorf("%s: %v", path, got)
@@ -153,7 +153,7 @@ func TestInitSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// doctored sets codex up for an address, and asks the doctor.
+// doctored sets up Codex for an address, and runs doctor.
 func doctored(t *testing.T, address string, args ...string) ran {
 	t.Helper()
 	dir := home(t)

@@ -12,16 +12,17 @@ import (
 	"strings"
 )
 
-// tokenPrefix begins every token that is made here, so that those who scan for
-// lost secrets find it.
+// tokenPrefix begins every generated token, so that secret scanners can
+// recognize a leaked one.
 const tokenPrefix = "hookgate_"
 
-// shortestToken is the shortest token that is hashed, in bytes: a plain hash
-// keeps only what cannot be guessed.
+// shortestToken is the minimum length of a token to hash, in bytes. An unsalted
+// hash protects only tokens that cannot be guessed.
 const shortestToken = 32
 
-// token makes a bearer token for a caller. The token goes to stdout, where a
-// script takes it; what the file of callers gets to know of it, to stderr.
+// token generates a bearer token for a caller. It writes the token to stdout,
+// for scripts, and the entry for the callers file, with the token's hash, to
+// stderr.
 func (p *program) token(_ context.Context, args []string) int {
 	flags := flag.NewFlagSet("gateway token", flag.ContinueOnError)
 	flags.SetOutput(p.stderr)
@@ -40,7 +41,7 @@ func (p *program) token(_ context.Context, args []string) int {
 		return p.hashToken()
 	}
 	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // it never fails: the process would end
+	_, _ = rand.Read(secret) // never fails: the process would crash instead
 	token := tokenPrefix + base64.RawURLEncoding.EncodeToString(secret)
 	if !p.say("%s\n", token) {
 		return exitFailed
@@ -49,7 +50,7 @@ func (p *program) token(_ context.Context, args []string) int {
 	return exitOK
 }
 
-// hashToken prints the hash of a token that somebody else made.
+// hashToken prints the hash of the token on stdin.
 func (p *program) hashToken() int {
 	text, err := io.ReadAll(io.LimitReader(p.stdin, 64<<10))
 	if err != nil {

@@ -1,17 +1,17 @@
-// Package ask puts what stands on stdin to a gateway and prints what it answers.
-// It is the command gateway ask, and the program gateway-ask, which is the same
-// without a gateway around it and so starts in half the time.
+// Package ask sends stdin to a gateway and prints the gateway's answer. It
+// implements the command gateway ask, and the program gateway-ask, which does
+// the same without the gateway in it and starts in half the time.
 //
-// What holds here:
+// These rules hold:
 //
-//   - K1 Nothing is printed that lets a call run but what a gateway answered
-//     with, whole and in time.
-//   - K2 Whatever goes wrong is a deny in the form that whoever asked obeys: an
-//     answer of the contract, or the strongest deny of the client.
-//   - K3 With exit code 2 stdout is empty and stderr is not: some clients take
+//   - K1 Nothing that lets a call run is printed unless a gateway answered with
+//     it, completely and in time.
+//   - K2 Every failure is a deny in the form that the caller obeys: an answer of
+//     the contract, or the client's strongest deny.
+//   - K3 With exit code 2, stdout is empty and stderr is not: some clients take
 //     anything else for an allow.
-//   - K4 What the model reads says what happened, and neither quotes what was
-//     answered nor names an address.
+//   - K4 The text for the model says what happened. It neither quotes the
+//     response nor names an address.
 package ask
 
 import (
@@ -29,29 +29,29 @@ import (
 	"github.com/hookgate/hookgate/gateway/client"
 )
 
-// maxText is the most that is read from stdin, or as an answer, in bytes.
+// maxText is the maximum size of stdin, and of an answer, in bytes.
 const maxText = 64 << 20
 
-// exitBlocks is the exit code that blocks a call at every client.
+// exitBlocks is the exit code that blocks a call with every client.
 const exitBlocks = 2
 
-// Program is what ask touches of the outside.
+// Program is ask with its connections to the outside.
 type Program struct {
-	// Name is the program's name in its messages: there are two programs that ask.
+	// Name is the program's name in its messages: gateway ask or gateway-ask.
 	Name           string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Version is said to the gateway.
+	// Version is sent to the gateway in the User-Agent header.
 	Version string
 }
 
-// options are what the command line says.
+// options are the command line flags.
 type options struct {
 	url, client, event, tokenFile string
 	timeout                       time.Duration
 }
 
-// clients are the names of all clients.
+// clients returns the names of all clients.
 func clients() []string {
 	var names []string
 	for _, c := range client.All() {
@@ -79,8 +79,9 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return p.askClient(ctx, c, o)
 }
 
-// namesClient reports whether an argument is the flag that names a client. One
-// that cannot be parsed must not be answered in the form of the contract.
+// namesClient reports whether an argument is the flag -client. If the arguments
+// with it cannot be parsed, the answer must not be in the format of the
+// contract.
 func namesClient(arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return strings.HasPrefix(arg, "-") && name == "client"
@@ -110,10 +111,10 @@ func (p *Program) parse(args []string) (options, error) {
 	return o, nil
 }
 
-// errStopped is the cause where the process was told to end.
+// errStopped means that the process was told to stop.
 var errStopped = errors.New("it was stopped before it got an answer")
 
-// readText reads stdin to its end, or until its time is over.
+// readText reads stdin up to EOF, at most until timeout.
 func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, error) {
 	reading, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -121,7 +122,7 @@ func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, 
 		text []byte
 		err  error
 	}
-	read := make(chan input, 1) // nobody takes what comes too late
+	read := make(chan input, 1) // buffered, so that a late read does not block its goroutine
 	go func() {
 		text, err := io.ReadAll(io.LimitReader(p.Stdin, maxText+1))
 		read <- input{text, err}
@@ -146,19 +147,21 @@ func (p *Program) readText(ctx context.Context, timeout time.Duration) ([]byte, 
 	return in.text, nil
 }
 
-// block denies where no client and no contract says how.
+// block denies with an exit code, when neither a client's nor the contract's
+// format applies.
 func (p *Program) block(why string) int {
 	p.complain("%s: denied because %s", p.Name, why)
 	return exitBlocks
 }
 
-// complain writes a line to stderr; there is nobody to tell where that fails.
+// complain writes a line to stderr. It ignores errors, since there is no other
+// place to report them.
 func (p *Program) complain(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.Stderr, format+"\n", args...)
 }
 
-// print writes an answer to stdout at once. One that did not get out whole must
-// not look like one.
+// print writes an answer to stdout in one write. If that fails, it blocks: a
+// partial answer must not pass for an answer.
 func (p *Program) print(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -169,16 +172,16 @@ func (p *Program) print(text []byte) int {
 	return 0
 }
 
-// errNoToken is what a model reads; the rest goes to stderr (K4).
+// errNoToken is what the model sees; details go to stderr (K4).
 var errNoToken = errors.New("its token file cannot be used")
 
-// token is the value of the header that says who asks; empty where nobody in
-// particular does.
+// token returns the value of the Authorization header, or "" if there is no
+// token file.
 func (p *Program) token(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // whoever runs this names it
+	text, err := os.ReadFile(file) //nolint:gosec // named by the user who runs this
 	if err != nil {
 		p.complain("%s: --token-file: %v", p.Name, err)
 		return "", errNoToken

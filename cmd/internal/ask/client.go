@@ -16,8 +16,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/client"
 )
 
-// askClient asks as the hook of a client: what the client sends goes to the
-// gateway as it is, and what the gateway answers to the client.
+// askClient asks as a client's hook. It sends the client's text to the gateway
+// unchanged, and returns the gateway's response to the client unchanged.
 func (p *Program) askClient(ctx context.Context, c *client.Client, o options) int {
 	began := time.Now()
 	text, err := p.readText(ctx, o.timeout)
@@ -41,7 +41,7 @@ func (p *Program) askClient(ctx context.Context, c *client.Client, o options) in
 	return p.give(answer)
 }
 
-// deny is the client's own deny of what no gateway decided.
+// deny gives the client a deny in its own format, without a gateway's decision.
 func (p *Program) deny(c *client.Client, event string, text []byte, why string) int {
 	answer := c.Command(c.Refuse(event, text, p.Name+" could not get a decision: "+why))
 	if answer.Exit == 0 {
@@ -50,7 +50,7 @@ func (p *Program) deny(c *client.Client, event string, text []byte, why string) 
 	return p.give(answer)
 }
 
-// give prints an answer as a client reads it (K3).
+// give prints an answer in the form that the client reads (K3).
 func (p *Program) give(answer client.Command) int {
 	if answer.Exit != 0 {
 		p.complain("%s", strings.TrimRight(string(answer.Stderr), "\n"))
@@ -59,8 +59,9 @@ func (p *Program) give(answer client.Command) int {
 	return p.print(answer.Stdout)
 }
 
-// clientRoute is the route that an address means for a client: itself where it
-// names one, else that of the operator's chain or of the chain it names.
+// clientRoute is the client's route for an address: the address itself if it
+// names a route, and otherwise the route below the chain that it names, or
+// below the operator's chain.
 func clientRoute(o options) (string, error) {
 	u, err := gatewayURL(o.url)
 	if err != nil {
@@ -78,7 +79,7 @@ func clientRoute(o options) (string, error) {
 	return u.String(), nil
 }
 
-// gatewayURL reads an address. The error does not repeat it (K4).
+// gatewayURL parses an address. The error does not quote it (K4).
 func gatewayURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -87,16 +88,16 @@ func gatewayURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// The reasons that a model reads (K4). What they are about goes to stderr.
+// The reasons that the model sees (K4). Details go to stderr.
 var (
 	errUnreachable = errors.New("the gateway could not be reached")
 	errStatus      = errors.New("the gateway answered with status")
 	errUnreadable  = errors.New("the gateway's answer is not valid")
 )
 
-// relay puts a client's text to a gateway. Only status 200 carries an answer,
-// and only one that says that it is a gateway's: another server's could be an
-// allow to this client.
+// relay sends a client's text to a gateway. Only status 200 carries an answer,
+// and only if a header marks it as a gateway's: the response of another server
+// could be an allow to this client.
 func (p *Program) relay(ctx context.Context, c *client.Client, route, token string, text []byte) (client.Command, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, route, bytes.NewReader(text))
 	if err != nil {
@@ -135,8 +136,8 @@ func (p *Program) relay(ctx context.Context, c *client.Client, route, token stri
 	return answer, nil
 }
 
-// direct is a client that goes where it is told and nowhere else: no proxy, no
-// redirect.
+// direct returns an HTTP client that connects only to the given address: no
+// proxy, no redirects.
 func direct() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -146,8 +147,8 @@ func direct() *http.Client {
 	}
 }
 
-// reason is why a gateway could not be asked, in words for the model; the rest
-// goes to stderr.
+// reason is why the gateway could not be asked, in words for the model. Details
+// go to stderr.
 func (p *Program) reason(ctx context.Context, err error, timeout time.Duration) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

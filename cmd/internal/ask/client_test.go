@@ -19,7 +19,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/setup"
 )
 
-// question is what a client sends ahead of a shell call.
+// question is what a client sends before a shell call.
 func question(t *testing.T, name string) string {
 	t.Helper()
 	text, err := setup.Question(name, "", "echo hi", "/repo")
@@ -29,7 +29,7 @@ func question(t *testing.T, name string) string {
 	return string(text)
 }
 
-// gatewayThat serves what a gateway, or something in its place, answers.
+// gatewayThat serves the response of a gateway, or of something in its place.
 func gatewayThat(t *testing.T, answers http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(answers)
@@ -79,20 +79,21 @@ func TestK1_AClientReadsWhatTheGatewayAnswered(t *testing.T) {
 	}
 }
 
-// hangs answers nothing until its caller gives up.
+// hangs does not respond until its caller gives up.
 func hangs(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// hangsMidway begins an answer and hangs.
+// hangsMidway starts a response and hangs.
 func hangsMidway(w http.ResponseWriter, r *http.Request) {
 	decided("allow", "{")(w, r)
-	_ = http.NewResponseController(w).Flush() // an answer that did not begin is none either
+	_ = http.NewResponseController(w).Flush() // the response must have begun
 	hangs(w, r)
 }
 
-// failures are what can be wrong with a gateway, and what the model reads then.
+// failures are the ways in which a gateway can fail, and what the model reads
+// in each.
 func failures(t *testing.T) map[string]struct {
 	url, says string
 	args      []string
@@ -159,7 +160,7 @@ func TestK2_EveryFailureIsTheClientsStrongestDeny(t *testing.T) {
 	}
 }
 
-// isSetUp reports whether what a client's deny looks like is known there too.
+// isSetUp reports whether package setup knows the client's denies.
 func isSetUp(name string) bool {
 	_, err := setup.Question(name, "", "true", "/")
 	return err == nil
@@ -168,7 +169,7 @@ func isSetUp(name string) bool {
 func TestK2_AStdinThatIsNoQuestionIsDenied(t *testing.T) {
 	address := gatewayThat(t, decided("allow", `{}`))
 	never, writes := io.Pipe()
-	defer func() { _ = writes.Close() }() // which lets the readers of stdin end
+	defer func() { _ = writes.Close() }() // ends the readers of stdin
 	for name, tc := range map[string]struct {
 		stdin   func() io.Reader
 		timeout string
@@ -181,7 +182,7 @@ func TestK2_AStdinThatIsNoQuestionIsDenied(t *testing.T) {
 	} {
 		for _, c := range client.All() {
 			if name == "too long" && c.Name() != "codex" {
-				continue // one is enough of 64 MiB
+				continue // one client is enough for 64 MiB
 			}
 			t.Run(c.Name()+"/"+name, func(t *testing.T) {
 				got := run(t, tc.stdin(), "--client", c.Name(), "--url", address, "--timeout", tc.timeout)
@@ -288,7 +289,7 @@ func TestK1_AnEventThatIsNoToolCallPasses(t *testing.T) {
 }
 
 func TestACallerSaysWhoItIs(t *testing.T) {
-	var said atomic.Value // of who asked last
+	var said atomic.Value // who asked last, from the Authorization header
 	address := gatewayThat(t, func(w http.ResponseWriter, r *http.Request) {
 		said.Store(r.Header.Get("Authorization"))
 		if r.URL.Path == "/v1/decide" {

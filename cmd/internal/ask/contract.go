@@ -11,8 +11,8 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// askContract asks in the words of the contract. What it prints is always an
-// answer, with exit code 0, since for a hook of the contract stdout decides.
+// askContract asks in the format of the contract. It always prints an answer
+// and exits with 0, since stdout carries the decision of a contract hook.
 func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 	if wrong != nil {
 		return p.refuse(wrong.Error())
@@ -44,8 +44,9 @@ func (p *Program) askContract(ctx context.Context, o options, wrong error) int {
 	return p.print(append(outcome.AppendJSON(nil), '\n'))
 }
 
-// decidingRoute is the route that an address means: itself where it names one,
-// else that of the operator's chain or of the chain it names.
+// decidingRoute is the deciding route for an address: the address itself if it
+// names a route, and otherwise the route of the chain that it names, or of the
+// operator's chain.
 func decidingRoute(address string) (string, error) {
 	u, err := gatewayURL(address)
 	if err != nil {
@@ -60,9 +61,9 @@ func decidingRoute(address string) (string, error) {
 	return u.String(), nil
 }
 
-// put asks a gateway as a gateway asks a remote hook: the same strictness, and
-// the status is read before the body. The error reaches the model; the detail,
-// which may quote what was answered, only stderr.
+// put asks a gateway in the way that a gateway asks a remote hook, equally
+// strictly, and with the status checked before the body. The model sees the
+// error. The detail, which may quote the response, goes to stderr only.
 func put(ctx context.Context, route, token string, req *chain.Request, timeout time.Duration) (o chain.Outcome, detail string, err error) {
 	headers := http.Header{}
 	if token != "" {
@@ -84,7 +85,7 @@ func put(ctx context.Context, route, token string, req *chain.Request, timeout t
 	return answer.Outcome, "", nil
 }
 
-// refuse prints a deny of our own.
+// refuse prints a deny that did not come from a gateway.
 func (p *Program) refuse(why string) int {
 	p.complain("%s: denied because %s", p.Name, why)
 	deny := chain.Outcome{Decision: chain.Deny, Reason: p.Name + " could not get a decision: " + why}

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ran is what a run printed and how it exited.
+// ran is what a run printed and its exit code.
 type ran struct {
 	Code           int
 	Stdout, Stderr string
