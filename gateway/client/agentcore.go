@@ -3,8 +3,8 @@ package client
 import "github.com/hookgate/hookgate/chain"
 
 // agentcore is the gateway of Amazon Bedrock AgentCore: the body that its
-// interceptors get, which a function passes on. From its documentation, not run.
-// Requests that call no tool pass.
+// interceptors receive, relayed by a Lambda function. Written from its
+// documentation, not tested with it. Requests that call no tool pass.
 func agentcore() *Client {
 	in := &fields{
 		agent: "mcp.gatewayRequest.headers.Mcp-Session-Id", call: "mcp.gatewayRequest.body.id",
@@ -43,8 +43,9 @@ func agentcore() *Client {
 	}
 }
 
-// agentcoreEvent tells by what is there which interceptor is asked, and about
-// what. A body without a method, as a batch is one, is no event.
+// agentcoreEvent determines from the members that are present which interceptor
+// asks, and about what. A body without a method, such as a JSON-RPC batch, is no
+// event.
 func agentcoreEvent(o object) string {
 	method, _ := o.find("mcp.gatewayRequest.body.method")
 	response, _ := o.find("mcp.gatewayResponse")

@@ -10,38 +10,38 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Answer is a decision as the client reads it.
+// Answer is a decision in the client's dialect.
 type Answer struct {
-	// Status and Body are what it is over HTTP.
+	// Status and Body are the HTTP response.
 	Status int
 	Body   []byte
-	// Decision is what the client is told; Undecided refuses as Deny does.
+	// Decision is what the client is told; Undecided refuses, as Deny does.
 	Decision chain.Decision
-	// Reason is why, for command hooks that print it.
+	// Reason is the reason, for command hooks that print it.
 	Reason string
-	// Degraded is the decision that the client cannot be told: Modify or Replace
-	// where it is denied instead, Deny where the client shows the result all the
-	// same. Undecided where nothing was lost.
+	// Degraded is the decision that the client could not be told: Modify or
+	// Replace if it is told a deny instead, Deny if the client shows the result
+	// anyway. It is Undecided if nothing was lost.
 	Degraded chain.Decision
 }
 
-// template is the text of an answer, with places for JSON values: $reason is
-// why, $input the other input, $output the other result and $text the same as a
-// text, $echo a part of what the client sent, and $id the id of a JSON-RPC
-// request.
+// template is the text of an answer with placeholders for JSON values: $reason
+// for the reason, $input for the changed input, $output for the replaced result
+// and $text for the same as a string, $echo for a part of what the client sent,
+// and $id for the id of a JSON-RPC request.
 type template string
 
-// values are what goes into the places of a template.
+// values replace the placeholders of a template.
 type values struct {
 	reason                  string
 	input, output, echo, id json.RawMessage
 }
 
-// fill returns the text with the values in their places. A value is not
-// searched for further places.
+// fill returns the template with its placeholders replaced. Placeholders inside
+// values are not replaced.
 func (t template) fill(v values) []byte {
 	if strings.TrimSpace(v.reason) == "" {
-		v.reason = "denied" // a deny without a reason is none to some
+		v.reason = "denied" // some clients ignore a deny without a reason
 	}
 	if v.id == nil {
 		v.id = json.RawMessage("null")
@@ -56,8 +56,9 @@ func (t template) fill(v values) []byte {
 	return []byte(strings.NewReplacer(places...).Replace(string(t)))
 }
 
-// asText returns a JSON string: a text as it is, anything else as its JSON. A
-// blank one is said in words, since some clients take it for no answer.
+// asText returns a JSON string: a string unchanged, any other value as its JSON
+// text. A blank string becomes "[empty]", because some clients take it for no
+// answer.
 func asText(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 || value[0] != '"' {
 		return chain.AppendString(nil, string(value))
@@ -68,13 +69,13 @@ func asText(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// Pass is the answer to an event that is not about a tool call.
+// Pass answers an event that is not about a tool call.
 func (c *Call) Pass() Answer {
 	return c.say(c.event.allow, chain.Allow, "", chain.Outcome{})
 }
 
-// Answer is a chain's outcome as the client reads it. explicit skips the
-// client's own question to its user where an allow can say so (D5).
+// Answer translates a chain's outcome. If explicit is set, an allow also skips
+// the client's own question to its user, where the dialect can say so (D5).
 func (c *Call) Answer(o chain.Outcome, explicit bool) Answer {
 	switch o.Decision {
 	case chain.Allow:
@@ -98,7 +99,7 @@ func (c *Call) allow(reason string, explicit bool) Answer {
 
 func (c *Call) modify(o chain.Outcome, explicit bool) Answer {
 	if bytes.Equal(o.Input, c.request.Input()) {
-		return c.allow(o.Reason, explicit) // which is what runs
+		return c.allow(o.Reason, explicit) // the input did not change
 	}
 	t, cannot := c.event.modify, "run a call with another input at this event"
 	if explicit && c.event.explicitModify != "" {
@@ -113,7 +114,7 @@ func (c *Call) modify(o chain.Outcome, explicit bool) Answer {
 	return c.say(t, chain.Modify, o.Reason, o)
 }
 
-// keepsNames reports whether an input has every member of the one before.
+// keepsNames reports whether now has every member of was.
 func keepsNames(was, now json.RawMessage) bool {
 	old, err := readObject(was)
 	if err != nil {
@@ -129,7 +130,7 @@ func keepsNames(was, now json.RawMessage) bool {
 
 func (c *Call) replace(o chain.Outcome) Answer {
 	if bytes.Equal(o.Output, c.request.Output()) && (o.IsError == nil || *o.IsError == c.request.IsError()) {
-		return c.allow(o.Reason, false) // which is what is shown
+		return c.allow(o.Reason, false) // the result did not change
 	}
 	if c.event.replace == "" {
 		return c.degrade(chain.Replace, o.Reason, "show another result at this event")
@@ -146,7 +147,7 @@ func (c *Call) replace(o chain.Outcome) Answer {
 	return c.say(c.event.replace, chain.Replace, o.Reason, o)
 }
 
-// shape is a result as the tool's own look.
+// shape converts a result to the shape of the tool's own results.
 func (c *Call) shape(now json.RawMessage, isError bool) (json.RawMessage, bool) {
 	if c.event.shape == nil {
 		return now, true
@@ -154,7 +155,7 @@ func (c *Call) shape(now json.RawMessage, isError bool) (json.RawMessage, bool) 
 	return c.event.shape(result{tool: c.request.ToolName(), was: c.request.Output(), now: now, isError: isError})
 }
 
-// degrade denies what the client cannot be told (D1).
+// degrade denies because the client cannot be told the decision (D1).
 func (c *Call) degrade(from chain.Decision, reason, cannot string) Answer {
 	a := c.deny(c.client.title + " cannot " + cannot)
 	how := "denied, because "
@@ -192,10 +193,10 @@ func (c *Call) say(t template, d chain.Decision, reason string, o chain.Outcome)
 	return c.client.say(t, d, values{reason: reason, input: o.Input, output: o.Output, echo: echo}, c.body)
 }
 
-// Refuse is the client's deny of what no chain decided: a body that could not be
-// read, a gateway that could not be asked. name and body are those of
-// [Client.Read], and either may be empty. It is never an allow of a tool call
-// (D4); an event that is known to be none passes.
+// Refuse returns the client's deny when no chain decided, for example because
+// the body could not be parsed or the gateway was unreachable. name and body are
+// those of [Client.Read], and either may be empty. It never allows a tool call
+// (D4); an event that is known not to be one passes.
 func (c *Client) Refuse(name string, body []byte, reason string) Answer {
 	if call, err := c.Read(name, body); err == nil {
 		if call.Passes() {
@@ -210,12 +211,12 @@ func (c *Client) Refuse(name string, body []byte, reason string) Answer {
 	case e == nil || e.at == 0:
 		return c.say(c.refusal, chain.Deny, values{reason: reason}, o)
 	case e.stop != "":
-		return c.deny(e, e.stop, reason, chain.AppendString(nil, reason), o) // the shape of the result is not known
+		return c.deny(e, e.stop, reason, chain.AppendString(nil, reason), o) // the shape of the tool's results is not known
 	}
 	return c.deny(e, e.deny, reason, chain.AppendString(nil, reason), o)
 }
 
-// deny says t, which is a deny of the event.
+// deny fills in t, one of the event's deny templates.
 func (c *Client) deny(e *event, t template, reason string, output json.RawMessage, body object) Answer {
 	a := c.say(t, chain.Deny, values{reason: reason, output: output}, body)
 	if e.shows || e.stopShows && t == e.stop {
@@ -224,7 +225,7 @@ func (c *Client) deny(e *event, t template, reason string, output json.RawMessag
 	return a
 }
 
-// rpcID is where the bodies that wrap JSON-RPC have its id.
+// rpcID is the path of the JSON-RPC id in bodies that wrap JSON-RPC.
 const rpcID path = "id|mcp.gatewayRequest.body.id"
 
 func (c *Client) say(t template, d chain.Decision, v values, body object) Answer {

@@ -2,7 +2,7 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// claudeCode is Claude Code. Measured with 2.1.332.
+// claudeCode is Claude Code. Tested with 2.1.332.
 func claudeCode() *Client {
 	in := &fields{
 		workspace: "cwd", agent: "agent_id|session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input", output: "tool_response",
@@ -20,8 +20,8 @@ func claudeCode() *Client {
 			modify:         `{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":$input}}`,
 			explicitModify: `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":$input}}`,
 		}, {
-			// The user is being asked. Another input could only be run by answering
-			// for the user.
+			// The user is being asked. Another input could be run only by
+			// answering for the user.
 			name: "PermissionRequest", at: chain.PreToolUse, in: in,
 			allow:          `{}`,
 			explicitAllow:  `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`,
@@ -35,7 +35,7 @@ func claudeCode() *Client {
 			stop:    `{"continue":false,"stopReason":$reason}`,
 		}, {
 			// The text of a failed tool cannot be changed. Ending the turn is the
-			// most there is.
+			// strongest possible answer.
 			name: "PostToolUseFailure", at: chain.PostToolUse, in: &failed, failed: true, shows: true,
 			allow: `{}`,
 			deny:  `{"continue":false,"stopReason":$reason}`,
@@ -47,7 +47,7 @@ func claudeCode() *Client {
 	}
 }
 
-// claudeTools are the tools of Claude Code.
+// claudeTools maps the tools of Claude Code to their aliases.
 func claudeTools() map[string]string {
 	return map[string]string{
 		"Bash": shell, "Read": readFile, "Write": writeFile, "Edit": editFile, "MultiEdit": editFile, "NotebookEdit": editFile, "WebFetch": webFetch,

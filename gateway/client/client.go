@@ -6,46 +6,46 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Client is one agent and its dialect. Get it from [Find] or [All].
+// Client is an agent and its dialect. Get it from [Find] or [All].
 type Client struct {
-	// name is its place in URLs, title what people call it.
+	// name is its name in URLs, title the one for people.
 	name, title string
-	// eventAt is where a body names the event.
+	// eventAt is the path of the event's name in a body.
 	eventAt path
-	// eventOf finds the event where it is no field.
+	// eventOf determines the event if no member names it.
 	eventOf func(object) string
-	// expect are members that must have that value, where they are there; they
-	// are not carried.
+	// expect are members that must have the given value if they are present; they
+	// are not carried into the envelope.
 	expect map[string]string
 	events []event
-	// exact are ways whose names must not stand there in another case too: the
-	// body is not the client's own but of whoever it guards against, and goes on
-	// to a program that may not tell the two apart.
+	// exact are paths whose names must not also occur with different case. The
+	// body comes not from the client itself but from the party that it guards
+	// against, and is forwarded to a program that may ignore case.
 	exact path
-	// pathIsNoEvent says that what follows the client's name in a path is the
-	// path of the request that is guarded.
+	// pathIsNoEvent is set if the path after the client's name is that of the
+	// guarded request and not an event.
 	pathIsNoEvent bool
-	// refusal answers where the event is not known: every event obeys it.
+	// refusal is the answer if the event is not known; every event obeys it.
 	refusal template
-	// tools are its names of tools with the alias of each.
+	// tools maps the client's tool names to their aliases.
 	tools map[string]string
-	// mcp is how it names the tools of MCP servers, where that is not
-	// mcp__server__tool already.
+	// mcp describes the names of MCP tools, unless they already are
+	// mcp__server__tool.
 	mcp mcpNames
-	// command is how its command hooks are answered.
+	// command is the format of the answers to command hooks.
 	command commandForm
-	// deniedStatus is the status of a deny, where that is not 200.
+	// deniedStatus is the HTTP status of a deny, if not 200.
 	deniedStatus int
 }
 
-// Name is how the client is called in URLs and on the command line.
+// Name returns the client's name in URLs and on the command line.
 func (c *Client) Name() string { return c.name }
 
-// Title is how people call it.
+// Title returns the client's name for people.
 func (c *Client) Title() string { return c.title }
 
-// Events returns its events that are about a tool call, in the order of its
-// table.
+// Events returns the events that are about a tool call, in the order of the
+// client's table.
 func (c *Client) Events() []string {
 	var names []string
 	for i := range c.events {
@@ -56,8 +56,8 @@ func (c *Client) Events() []string {
 	return names
 }
 
-// Degradations are the decisions that the client cannot always be told: what
-// [Answer.Degraded] can be.
+// Degradations returns the possible values of [Answer.Degraded]: the decisions
+// that the client cannot always be told.
 func (c *Client) Degradations() []chain.Decision {
 	var all []chain.Decision
 	add := func(d chain.Decision, yes bool) {
@@ -81,41 +81,42 @@ func (c *Client) Degradations() []chain.Decision {
 // event is one event of a client.
 type event struct {
 	name string
-	// at is the moment of the tool call that it is about; zero where it is about
-	// none, and then allow is its answer.
+	// at is the event of the envelope; zero if the event is not about a tool
+	// call, and then allow is its answer.
 	at chain.Event
 	in *fields
-	// tool is the tool where the event is about one only.
+	// tool is the tool, if the event is about only one.
 	tool string
-	// failed says that the result is always an error.
+	// failed is set if the result is always an error.
 	failed bool
 
-	// What each decision becomes. An empty one cannot be expressed.
+	// The answer to each decision. An empty template means that the decision
+	// cannot be expressed.
 	allow, explicitAllow   template
 	deny                   template
 	modify, explicitModify template
 	replace                template
-	// stop is the deny where deny needs a result of the tool's own shape and
+	// stop is the deny to use if deny needs a result in the tool's own shape and
 	// none is known.
 	stop template
-	// echo is what of the body an answer repeats, and edited where in it the
-	// input stands.
+	// echo is the part of the body that an answer repeats, and edited the path of
+	// the input in it.
 	echo   path
 	edited string
-	// merges says that modify merges the input into the old one, so that no
-	// name can be taken away.
+	// merges is set if the client merges a modified input into the old one, so
+	// that no member can be removed.
 	merges bool
-	// shape makes a result of the tool's own shape, false where it cannot. Nil
-	// leaves the result as it is.
+	// shape converts a result to the tool's own shape, and returns false if it
+	// cannot. Nil leaves the result unchanged.
 	shape func(r result) ([]byte, bool)
-	// shows says that the client shows the result whatever is answered: a deny
+	// shows is set if the client shows the result whatever the answer is: a deny
 	// withholds nothing.
 	shows bool
-	// stopShows says the same of stop alone.
+	// stopShows is the same for stop alone.
 	stopShows bool
 }
 
-// passing are events that are about no tool call.
+// passing returns events that are not about a tool call.
 func passing(answer template, names ...string) []event {
 	events := make([]event, len(names))
 	for i, name := range names {
@@ -124,25 +125,25 @@ func passing(answer template, names ...string) []event {
 	return events
 }
 
-// fields says where a body has the fields of the envelope.
+// fields maps the fields of the envelope to paths in a body.
 type fields struct {
 	workspace, agent, call, tool, input, output path
-	// inputOf are members that together are the input, where no single one is.
+	// inputOf are members that together form the input, if no single one does.
 	inputOf []string
-	// noInput says that an input that is not there is an empty one.
+	// noInput is set if a missing input stands for an empty one.
 	noInput bool
-	// parsed and parsedOutput say that a text that holds a JSON object stands for
-	// that object, as an input and as a result.
+	// parsed and parsedOutput are set if a string that contains a JSON object
+	// stands for that object, in the input and in the result.
 	parsed, parsedOutput bool
-	// failed is a member that makes the result an error where it is neither
-	// absent, null nor false; succeeded is one that makes it one where it is
-	// false.
+	// failed is the path of a member that marks the result as an error unless it
+	// is absent, null or false; succeeded is the path of one that does so if it
+	// is false.
 	failed, succeeded path
-	// mcpServer and mcpTool name a tool of an MCP server.
+	// mcpServer and mcpTool are the paths that name a tool of an MCP server.
 	mcpServer, mcpTool path
-	// mcpCaller is the tool that calls those of MCP servers, where the client
-	// has one, and mcpInput their input in its own. Of another tool the members
-	// mean nothing: the model chooses them.
+	// mcpCaller is the tool that calls MCP tools, if the client has one, and
+	// mcpInput the path of their input within its own. The members are ignored
+	// for other tools, whose input the model chooses.
 	mcpCaller string
 	mcpInput  path
 }
@@ -155,7 +156,7 @@ func (c *Client) event(name string) *event {
 	return &c.events[i]
 }
 
-// table lists every client, in the order of the documentation.
+// table lists all clients, in the order of the documentation.
 func table() []entry {
 	return []entry{
 		{"claude-code", claudeCode},
@@ -177,7 +178,7 @@ func table() []entry {
 	}
 }
 
-// entry is the name of a client and what makes its table.
+// entry is a client's name and the function that builds its table.
 type entry struct {
 	name string
 	make func() *Client
@@ -189,7 +190,7 @@ func (e entry) client() *Client {
 	return c
 }
 
-// All returns every client, in the order of the documentation.
+// All returns all clients, in the order of the documentation.
 func All() []*Client {
 	var all []*Client
 	for _, e := range table() {
@@ -198,7 +199,7 @@ func All() []*Client {
 	return all
 }
 
-// Find returns the client of that name.
+// Find returns the client with the given name.
 func Find(name string) (*Client, bool) {
 	for _, e := range table() {
 		if e.name == name {

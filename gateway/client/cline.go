@@ -2,7 +2,8 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// cline is Cline. From its documentation, not run. A result cannot be changed.
+// cline is Cline. Written from its documentation, not tested with it. A result
+// cannot be changed.
 func cline() *Client {
 	before, after := clineFields("preToolUse"), clineFields("postToolUse")
 	after.output, after.succeeded = "postToolUse.result", "postToolUse.success"
@@ -25,7 +26,7 @@ func cline() *Client {
 	}
 }
 
-// clineFields are the fields of a body whose call stands in one member.
+// clineFields returns the fields of a body that has the call in one member.
 func clineFields(in path) *fields {
 	return &fields{
 		workspace: "workspaceRoots.0", agent: "taskId", tool: in + ".toolName", input: in + ".parameters", noInput: true, parsed: true,

@@ -2,9 +2,9 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// codex is the Codex CLI of OpenAI. Measured with 0.171.0. Its schema is strict,
-// and an answer that breaks it lets the call run: no name may be added to those
-// here, and an allow has none.
+// codex is the Codex CLI of OpenAI. Tested with 0.171.0. It validates answers
+// strictly, and runs the call if an answer is invalid: do not add names to the
+// templates here. An allow has none.
 func codex() *Client {
 	in := &fields{
 		workspace: "cwd", agent: "agent_id|session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input", output: "tool_response",

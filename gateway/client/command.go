@@ -6,27 +6,27 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Command is an answer as a command hook gives it.
+// Command is the answer of a command hook.
 type Command struct {
 	Exit           int
 	Stdout, Stderr []byte
 }
 
-// commandForm is how a client's command hooks are answered.
+// commandForm is the format of the answers to command hooks.
 type commandForm uint8
 
 const (
-	// jsonOnStdout: the body on stdout, exit 0. What else is printed could be
-	// read against it.
+	// jsonOnStdout prints the body on stdout and exits 0. Any other output could
+	// be misread.
 	jsonOnStdout commandForm = iota
-	// jsonIfDenied: as jsonOnStdout, but silence is what allows.
+	// jsonIfDenied is jsonOnStdout, except that an allow prints nothing.
 	jsonIfDenied
-	// exitCode: exit 2 with the reason on stderr denies, and exit 0 with nothing
-	// allows.
+	// exitCode denies with exit code 2 and the reason on stderr, and allows with
+	// exit code 0 and no output.
 	exitCode
 )
 
-// Command is the answer as the client's command hooks give it.
+// Command returns the answer in the format of the client's command hooks.
 func (c *Client) Command(a Answer) Command {
 	switch c.command {
 	case jsonOnStdout:
@@ -48,9 +48,9 @@ func (c *Client) Command(a Answer) Command {
 	return Command{Exit: 2, Stderr: []byte(reason + "\n")}
 }
 
-// Relay is [Client.Command] of an answer that came from a gateway over HTTP:
-// decision is its header X-Hookgate-Decision, body the answer. It is an error
-// where that is no answer of a gateway to this client.
+// Relay converts a gateway's HTTP answer as [Client.Command] does: decision is
+// its header X-Hookgate-Decision, body its body. It returns an error if that is
+// not an answer to this client.
 func (c *Client) Relay(decision string, body []byte) (Command, error) {
 	for _, d := range chain.Decisions() {
 		if d.String() != decision {

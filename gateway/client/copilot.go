@@ -2,10 +2,10 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// copilot is the GitHub Copilot CLI. Measured with 1.0.102. How its events are
-// spelled in the settings chooses one of two dialects; in the first the body
-// says neither the event nor the call. The names of an answer at the top level
-// are obeyed in both.
+// copilot is the GitHub Copilot CLI. Tested with 1.0.102. The spelling of its
+// events in the settings selects one of two dialects; in the first one the body
+// names neither the event nor the call. Both obey answers whose names are at
+// the top level.
 func copilot() *Client {
 	camel := &fields{
 		workspace: "cwd", agent: "sessionId", tool: "toolName", input: "toolArgs|toolInput", output: "toolResult.textResultForLlm", parsed: true,
@@ -63,7 +63,7 @@ func copilotPost(name string, in *fields) event {
 	}
 }
 
-// copilotFailed is of a tool that failed, whose text cannot be changed.
+// copilotFailed is the event of a failed tool, whose text cannot be changed.
 func copilotFailed(name string, in fields) event {
 	in.output = "error"
 	return event{

@@ -2,9 +2,9 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// cursor is Cursor. From its documentation, not run. It blocks where a hook
-// before a call says nothing, so that there is no allow which leaves its own
-// question to the user.
+// cursor is Cursor. Written from its documentation, not tested with it. It
+// blocks the call if a hook before it gives no answer, so an allow cannot leave
+// Cursor's own question to the user.
 func cursor() *Client {
 	in := &fields{
 		workspace: "workspace_roots.0|cwd", agent: "conversation_id|session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input",

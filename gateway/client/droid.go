@@ -2,9 +2,10 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// droid is Factory Droid. From its documentation, not run. It is shaped as Claude
-// Code is; that it runs another input is documented only together with an allow,
-// which skips its own question, and that it shows another result not at all.
+// droid is Factory Droid. Written from its documentation, not tested with it. Its
+// dialect resembles Claude Code's. A changed input is documented only together
+// with an allow, which skips its own question to the user; a replaced result is
+// not documented at all.
 func droid() *Client {
 	in := &fields{
 		workspace: "cwd", agent: "session_id", call: "tool_use_id", tool: "tool_name", input: "tool_input", output: "tool_response",
@@ -25,7 +26,7 @@ func droid() *Client {
 			deny:           `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":$reason}}}`,
 			explicitModify: `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":$input}}}`,
 		}, {
-			// Ending the turn is the most there is.
+			// Ending the turn is the strongest possible answer.
 			name: "PostToolUse", at: chain.PostToolUse, in: in, shows: true,
 			allow: `{}`,
 			deny:  `{"continue":false,"stopReason":$reason,"decision":"block","reason":$reason}`,

@@ -3,9 +3,10 @@ package client
 import "github.com/hookgate/hookgate/chain"
 
 // envoyExtAuthz is Envoy's ext_authz filter over HTTP in front of an MCP server,
-// with the body sent along. From its documentation, not run. Envoy reads the
-// status alone and forwards the request as it is: a call can be denied, nothing
-// else. Requests that call no tool pass; what is not JSON-RPC does not.
+// with the request body included. Written from its documentation, not tested
+// with it. Envoy reads only the status and forwards the request unchanged, so a
+// call can be denied but not modified. Requests that call no tool pass; a body
+// that is not JSON-RPC does not.
 func envoyExtAuthz() *Client {
 	in := &fields{call: "id", tool: "params.name", input: "params.arguments", noInput: true}
 	const denied template = `{"jsonrpc":"2.0","id":$id,"error":{"code":-32000,"message":$reason}}`
@@ -21,8 +22,8 @@ func envoyExtAuthz() *Client {
 	}
 }
 
-// mcpMethod tells a call of a tool from other requests. A body without a
-// method, as a batch is one, is neither.
+// mcpMethod distinguishes a tool call from other requests. A body without a
+// method, such as a batch, is neither.
 func mcpMethod(o object) string {
 	switch text(o.member("method")) {
 	case "":

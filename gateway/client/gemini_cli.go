@@ -2,8 +2,9 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// geminiCLI is the Gemini CLI. Measured with 0.61.0. It names no call, merges a
-// changed input into the old one, and shows a replaced result as an error.
+// geminiCLI is the Gemini CLI. Tested with 0.61.0. It does not identify calls,
+// merges a changed input into the old one, and shows a replaced result as an
+// error.
 func geminiCLI() *Client {
 	in := &fields{
 		workspace: "cwd", agent: "session_id", tool: "tool_name", input: "tool_input",

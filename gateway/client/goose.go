@@ -2,8 +2,8 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// goose is goose, 1.48 or newer. From its source, not run. Silence is what
-// allows, and a result cannot be changed.
+// goose is goose, 1.48 or newer. Written from its source, not tested with it.
+// No output allows, and a result cannot be changed.
 func goose() *Client {
 	in := &fields{
 		workspace: "working_dir", agent: "session_id", call: "tool_call_id", tool: "tool_name", input: "tool_input", output: "tool_output", noInput: true,

@@ -2,9 +2,10 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// kiro is the Kiro CLI and the Amazon Q CLI before it. From its documentation,
-// not run. Its hooks are commands that deny by exit code 2 before a call and can
-// do nothing after it; it names neither agent nor call.
+// kiro is the Kiro CLI and its predecessor, the Amazon Q CLI. Written from its
+// documentation, not tested with it. Its hooks are commands that deny a call
+// with exit code 2 and cannot affect the result; it identifies neither the agent
+// nor the call.
 func kiro() *Client {
 	in := &fields{
 		workspace: "cwd", tool: "tool_name", input: "tool_input", noInput: true, output: "tool_response", succeeded: "tool_response.success",

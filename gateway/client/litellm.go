@@ -2,10 +2,11 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// litellm is the Generic Guardrail API of the LiteLLM proxy. From its
-// documentation, not run. It is about texts on the way to a model and back, not
-// about calls of tools: each way is a result of a tool of its own, so that hooks
-// after a call (the secrets guard is one) see and replace the texts.
+// litellm is the Generic Guardrail API of the LiteLLM proxy. Written from its
+// documentation, not tested with it. It is about texts on the way to a model and
+// back, not about tool calls: each direction is treated as the result of a tool
+// of its own, so that post-call hooks (such as the secrets guard) see and
+// replace the texts.
 func litellm() *Client {
 	in := &fields{agent: "litellm_trace_id", call: "litellm_call_id", noInput: true, output: "texts"}
 	way := func(name, tool string) event {

@@ -9,18 +9,17 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// path leads to a value: names of members and indexes of lists, separated by
-// dots. Several are separated by |, and the first that leads to something
-// counts.
+// path leads to a value: member names and array indexes, separated by dots.
+// Alternatives are separated by |, and the first one that finds a value wins.
 type path string
 
-// first is the member of the body through which a path leads.
+// first returns the top-level member in a path.
 func first(way string) string {
 	name, _, _ := strings.Cut(way, ".")
 	return name
 }
 
-// object are the members of a JSON object, in order.
+// object is the members of a JSON object, in order.
 type object []member
 
 type member struct {
@@ -46,7 +45,7 @@ func (o object) member(name string) json.RawMessage {
 	return nil
 }
 
-// names is the set of the names of the members.
+// names returns the set of the members' names.
 func (o object) names() map[string]bool {
 	all := make(map[string]bool, len(o))
 	for _, m := range o {
@@ -55,11 +54,11 @@ func (o object) names() map[string]bool {
 	return all
 }
 
-// find returns the value to which a path leads and the member of the body that
-// it is in. A null is nothing.
+// find returns the value at a path and the name of the top-level member that
+// contains it. A null counts as absent.
 func (o object) find(p path) (value json.RawMessage, in string) {
 	if p == "" {
-		return nil, "" // which is no name, though a member can be called so
+		return nil, "" // "" is no name here, although a member can have it
 	}
 	for way := range strings.SplitSeq(string(p), "|") {
 		if value := o.follow(way); value != nil && string(value) != "null" {
@@ -69,7 +68,7 @@ func (o object) find(p path) (value json.RawMessage, in string) {
 	return nil, ""
 }
 
-// follow returns the value to which one way leads, nil where it leads nowhere.
+// follow returns the value at one path, nil if there is none.
 func (o object) follow(way string) json.RawMessage {
 	name, rest, more := strings.Cut(way, ".")
 	value := o.member(name)
@@ -80,8 +79,8 @@ func (o object) follow(way string) json.RawMessage {
 	return value
 }
 
-// checkCase refuses a name that differs only by case from one on the ways of a
-// path: two readers would read two meanings.
+// checkCase refuses a name that differs only in case from a name on a path: two
+// readers could read two meanings.
 func (o object) checkCase(p path) error {
 	for way := range strings.SplitSeq(string(p), "|") {
 		name, rest, more := strings.Cut(way, ".")
@@ -95,7 +94,7 @@ func (o object) checkCase(p path) error {
 		}
 		inner, err := readObject(o.member(name))
 		if err != nil {
-			continue // without an object nothing of the way is there
+			continue // without an object the rest of the path is absent
 		}
 		if err := inner.checkCase(path(rest)); err != nil {
 			return err
@@ -104,7 +103,7 @@ func (o object) checkCase(p path) error {
 	return nil
 }
 
-// step returns a member of an object, or an element of a list.
+// step returns a member of an object or an element of an array.
 func step(value json.RawMessage, name string) json.RawMessage {
 	switch value[0] {
 	case '{':
@@ -124,7 +123,7 @@ func step(value json.RawMessage, name string) json.RawMessage {
 	return nil
 }
 
-// list returns the elements of a JSON array, nil where value is none.
+// list returns the elements of a JSON array, nil if value is not one.
 func list(value json.RawMessage) []json.RawMessage {
 	var elements []json.RawMessage
 	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &elements) != nil {
@@ -133,18 +132,18 @@ func list(value json.RawMessage) []json.RawMessage {
 	return elements
 }
 
-// text returns a string, empty where value is none.
+// text returns the string that value contains, "" if it is not a string.
 func text(value json.RawMessage) string {
 	s, _ := chain.ReadString(value)
 	return s
 }
 
-// with returns an object in which the value to which the way leads is another
-// one. What is not there yet is added.
+// with returns an object with the value at a path replaced. Missing members are
+// added.
 func with(value json.RawMessage, way string, other json.RawMessage) json.RawMessage {
 	o, err := readObject(value)
 	if err != nil {
-		o = nil // where there was none
+		o = nil // there was no object
 	}
 	name, rest, more := strings.Cut(way, ".")
 	if more {
@@ -163,7 +162,7 @@ func with(value json.RawMessage, way string, other json.RawMessage) json.RawMess
 	return append(edited, '}')
 }
 
-// appendElement appends a member to an object that is being written.
+// appendElement appends a member to an object under construction.
 func appendElement(b []byte, m member) []byte {
 	if len(b) > 1 {
 		b = append(b, ',')

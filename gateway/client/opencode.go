@@ -2,9 +2,9 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// opencode is opencode through the plugin in examples/. Measured with 1.18.33.
-// The plugin is the project's own: its dialect is the contract's, with results
-// in the shape that opencode has.
+// opencode is opencode through the plugin in examples/. Tested with 1.18.33.
+// The plugin is part of this project: its dialect is the contract's, with
+// results in opencode's own shape.
 func opencode() *Client {
 	in := &fields{
 		workspace: "workspace", agent: "agent_id", call: "tool_call_id", tool: "tool_name", input: "input", output: "output", failed: "is_error",

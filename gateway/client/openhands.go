@@ -2,8 +2,8 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// openhands is the OpenHands SDK. From its source, not run. A result cannot be
-// changed.
+// openhands is the OpenHands SDK. Written from its source, not tested with it.
+// A result cannot be changed.
 func openhands() *Client {
 	in := &fields{
 		workspace: "working_dir", agent: "session_id", tool: "tool_name", input: "tool_input", noInput: true, output: "tool_response|tool_output",

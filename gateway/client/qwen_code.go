@@ -2,8 +2,9 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// qwenCode is Qwen Code. Measured with 0.24.4. It runs a call only as it is, and
-// shows a result as it is or ends the turn.
+// qwenCode is Qwen Code. Tested with 0.24.4. An input can be changed only by
+// allowing a PermissionRequest explicitly. A result cannot be replaced; a deny
+// after the call ends the turn.
 func qwenCode() *Client {
 	in := &fields{
 		workspace: "cwd", agent: "agent_id|session_id", call: "tool_call_id|tool_use_id", tool: "tool_name", input: "tool_input",

@@ -12,25 +12,25 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Call is what a client's hook said.
+// Call is a parsed request of a client's hook.
 type Call struct {
 	client *Client
 	event  *event
-	// body are the members of what the client sent.
+	// body is the members of the request.
 	body    object
 	request *chain.Request
 }
 
-// Passes reports whether the event is not about a tool call: there is nothing
-// to ask a chain about, and [Call.Pass] is the answer.
+// Passes reports whether the event is not about a tool call: no chain is asked,
+// and [Call.Pass] is the answer.
 func (c *Call) Passes() bool { return c.event.at == 0 }
 
-// Request is the envelope; nil where the call passes.
+// Request returns the envelope; nil if the call passes.
 func (c *Call) Request() *chain.Request { return c.request }
 
-// Read reads the body of a client's hook. name is the event as the URL or the
-// command line gives it, empty where only the body does. The body must not be
-// changed afterwards.
+// Read parses the body of a client's hook. name is the event from the URL or the
+// command line, empty if only the body names it. The body must not be modified
+// afterwards, because the call refers to it.
 func (c *Client) Read(name string, body []byte) (*Call, error) {
 	o, err := readObject(body)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c *Client) Read(name string, body []byte) (*Call, error) {
 	return call, nil
 }
 
-// eventName is the event of a body, and that of the path where the body says
-// none. Two that differ are two meanings.
+// eventName returns the event that the body names, or the given one if it names
+// none. It is an error if they differ.
 func (c *Client) eventName(given string, o object) (string, error) {
 	if c.pathIsNoEvent {
 		given = ""
@@ -83,7 +83,7 @@ func (c *Client) eventName(given string, o object) (string, error) {
 	return said, nil
 }
 
-// envelope writes the envelope of a body.
+// envelope converts a body to an envelope.
 func (c *Client) envelope(e *event, o object) ([]byte, error) {
 	for name, want := range c.expect {
 		if got := o.member(name); got != nil && string(got) != want {
@@ -121,18 +121,19 @@ func (c *Client) envelope(e *event, o object) ([]byte, error) {
 	return append(c.appendRest(b, o, fields, f.used), '}'), nil
 }
 
-// reserved are the names of the envelope, which no field of a client may take.
+// reserved are the names of the envelope, which no member of a client's body may
+// take.
 func reserved() []string {
 	return []string{
 		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "tool_alias", "input", "output", "is_error", "client",
 	}
 }
 
-// appendRest carries what else the client said (D3, D7). A name that is one of
-// the envelope's, in whatever case, gets a prefix that makes it another, unless
-// the envelope says just that.
+// appendRest appends the other members of the body (D3, D7). A name that equals
+// one of the envelope's, ignoring case, gets a prefix, unless the envelope has
+// the same value.
 func (c *Client) appendRest(b []byte, o, fields object, used []string) []byte {
-	var taken map[string]bool // made once it is needed
+	var taken map[string]bool // made on first use
 	for _, m := range o {
 		if _, expected := c.expect[m.name]; expected || slices.Contains(used, m.name) {
 			continue
@@ -153,14 +154,14 @@ func (c *Client) appendRest(b []byte, o, fields object, used []string) []byte {
 	return b
 }
 
-// found are the values of the envelope's fields, as JSON.
+// found holds the values of the envelope's fields, as JSON.
 type found struct {
 	workspace, agent, call, tool, input, output []byte
 	alias                                       string
-	// wrapped is where the input is of a tool that another one calls.
+	// wrapped is the path of the input if another tool makes the call.
 	wrapped path
 	isError bool
-	// used are the members of the body that are in the envelope already.
+	// used are the top-level members that the envelope already contains.
 	used []string
 }
 
@@ -199,7 +200,7 @@ func (c *Client) found(e *event, o object) (*found, error) {
 	return f, nil
 }
 
-// made is an id for something of which the parts are all that is known (D6).
+// made derives an id from all the parts that are known (D6).
 func made(client string, parts ...[]byte) []byte {
 	h := sha256.New()
 	for _, part := range parts {
@@ -209,7 +210,7 @@ func made(client string, parts ...[]byte) []byte {
 	return chain.AppendString(nil, client+"-"+hex.EncodeToString(h.Sum(nil)[:12]))
 }
 
-// id returns a text, or a number as one; nil where there is none.
+// id returns a string, or a number as a string; nil if there is none.
 func id(name string, o object, p path) ([]byte, error) {
 	value, _ := o.find(p)
 	switch {
@@ -269,7 +270,7 @@ func (f *found) findInput(in *fields, o object) error {
 	return nil
 }
 
-// gather makes an input of the members that are one together.
+// gather builds an input from the members that form it together.
 func (f *found) gather(in *fields, o object) error {
 	f.input = []byte{'{'}
 	for _, way := range in.inputOf {
@@ -290,7 +291,7 @@ func (f *found) gather(in *fields, o object) error {
 func (f *found) findOutput(e *event, o object) error {
 	value, from := o.find(e.in.output)
 	if value == nil {
-		// A result that is null is one; that there is none is not known of any client.
+		// A null is a result, too. No known client omits the result.
 		for way := range strings.SplitSeq(string(e.in.output), "|") {
 			if value = o.follow(way); value != nil {
 				from = first(way)
@@ -316,8 +317,8 @@ func (f *found) findOutput(e *event, o object) error {
 	return nil
 }
 
-// objectIn returns the JSON object that a text holds, and any other value as it
-// is.
+// objectIn returns the JSON object that a string contains, and any other value
+// unchanged.
 func objectIn(value []byte) []byte {
 	inner := strings.TrimSpace(text(value))
 	if strings.HasPrefix(inner, "{") && chain.CheckValue([]byte(inner)) == nil {

@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// result is a result of a tool that is shown in place of another.
+// result is a result that replaces another.
 type result struct {
 	tool     string
 	was, now json.RawMessage
 	isError  bool
 }
 
-// claudeShape makes a result that Claude Code shows in place of another: it
-// ignores one that has not the shape of the tool's own and shows the original.
+// claudeShape converts a result for Claude Code, which ignores a replacement
+// that does not have the shape of the tool's own results, and then shows the
+// original.
 func claudeShape(r result) ([]byte, bool) {
 	switch {
 	case strings.HasPrefix(r.tool, "mcp__"):
@@ -30,13 +31,13 @@ func claudeShape(r result) ([]byte, bool) {
 	return nil, false
 }
 
-// cursorShape makes a result that Cursor shows in place of another: it does so
-// for tools of MCP servers, and for those with a text.
+// cursorShape converts a result for Cursor, which accepts a replacement only
+// for MCP tools, and only as text.
 func cursorShape(r result) ([]byte, bool) {
 	return asText(r.now), strings.HasPrefix(r.tool, "MCP:")
 }
 
-// opencodeShape makes a result as opencode's plugins are given it.
+// opencodeShape converts a result to the one that opencode's plugins receive.
 func opencodeShape(r result) ([]byte, bool) {
 	if sameShape(r.was, r.now) {
 		return r.now, true
@@ -50,7 +51,7 @@ func opencodeShape(r result) ([]byte, bool) {
 	return append(filled, `,"metadata":{}}`...), true
 }
 
-// mcpShape makes the result of a tool of an MCP server.
+// mcpShape converts a result to that of an MCP tool.
 func mcpShape(r result) ([]byte, bool) {
 	claim := strconv.AppendBool(nil, r.isError)
 	if o, err := readObject(r.now); err == nil && list(o.member("content")) != nil {
@@ -63,12 +64,12 @@ func mcpShape(r result) ([]byte, bool) {
 	return append(append(append(filled, `}],"isError":`...), claim...), '}'), true
 }
 
-// sameShaped takes a result that has the shape of the one it replaces.
+// sameShaped accepts a result only if it has the shape of the one it replaces.
 func sameShaped(r result) ([]byte, bool) { return r.now, sameShape(r.was, r.now) }
 
-// sameShape reports whether a value can stand in for another: of the same kind,
-// with every member that the other has, and as many elements. What tells kinds
-// of results apart must be the same.
+// sameShape reports whether a value can replace another: the same JSON type,
+// every member that the other has, and the same number of elements. Members
+// that distinguish kinds of results must have the same value.
 func sameShape(was, now json.RawMessage) bool {
 	old, err := tree(was)
 	if err != nil {
@@ -78,11 +79,11 @@ func sameShape(was, now json.RawMessage) bool {
 	return err == nil && standsIn(old, fresh)
 }
 
-// tree reads a value once, so that the depth of what an agent sends costs
-// nothing.
+// tree parses a value once, so that deeply nested values do not take quadratic
+// time.
 func tree(value json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber() // of which there is one kind, whatever its size
+	d.UseNumber() // all numbers have one type, whatever their size
 	var v any
 	err := d.Decode(&v)
 	return v, err

@@ -2,8 +2,8 @@ package client
 
 import "strings"
 
-// The aliases by which tools of every client can be named in a hooks file. A
-// tool of an MCP server has the alias mcp__SERVER__TOOL.
+// The aliases by which a hooks file can name the tools of every client. A tool
+// of an MCP server has the alias mcp__SERVER__TOOL.
 const (
 	shell     = "shell"
 	readFile  = "read_file"
@@ -12,12 +12,12 @@ const (
 	webFetch  = "web_fetch"
 )
 
-// mcpNames is how a client names the tools of MCP servers: what comes first,
-// and what stands between server and tool.
+// mcpNames describes a client's names of MCP tools: the prefix, and the
+// separator between server and tool.
 type mcpNames struct{ prefix, between string }
 
-// alias is the name of a tool that all clients share, empty where there is none
-// or where the tool is called so already.
+// alias returns a tool's client-independent name, empty if there is none or if
+// it equals the tool's own.
 func (c *Client) alias(name, server, tool string) string {
 	alias := c.tools[name]
 	switch {

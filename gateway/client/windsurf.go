@@ -2,9 +2,9 @@ package client
 
 import "github.com/hookgate/hookgate/chain"
 
-// windsurf is Windsurf Cascade. From its documentation, not run. Its hooks are
-// commands that deny by exit code 2 before a call and can do nothing after it;
-// over HTTP they are answered as the contract has it.
+// windsurf is Windsurf Cascade. Written from its documentation, not tested with
+// it. Its hooks are commands that deny a call with exit code 2 and cannot affect
+// the result; over HTTP they are answered in the contract's own format.
 func windsurf() *Client {
 	base := fields{agent: "trajectory_id", call: "execution_id", workspace: "tool_info.cwd"}
 	command, write, read, mcp := base, base, base, base
@@ -31,8 +31,8 @@ func windsurf() *Client {
 	}
 }
 
-// byExitCode is an event whose hooks are obeyed by their exit code: before the
-// call they can deny it, after it nothing. The body is for the command that asks.
+// byExitCode is an event whose hooks answer by exit code: a hook before the call
+// can deny it, one after it can do nothing. The body is for gateway ask.
 func byExitCode(name string, at chain.Event, tool string, in *fields) event {
 	return event{
 		name: name, at: at, in: in, tool: tool, shows: at == chain.PostToolUse,

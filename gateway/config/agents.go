@@ -17,20 +17,19 @@ const (
 
 // Agent is the profile of one agent.
 type Agent struct {
-	// Position is the file.
+	// Position is the start of the file.
 	Position Position
-	// Profile has passed its own check. Its Chain is that of a file, or
-	// [OperatorChain].
+	// Profile is valid. Its Chain is that of a chain file, or [OperatorChain].
 	Profile agentproc.Profile
 }
 
-// agents reads the agents' profiles. The chains were read before.
+// agents reads the agents' profiles. The chains must have been read before.
 func (l *loader) agents() error {
 	f := folder{path: l.options.AgentsDir, one: "agent", take: l.agent}
 	if l.previous != nil {
 		f.before = len(l.previous.Agents)
 	}
-	_, err := l.folder(f) // what else lies there are the agents' programs
+	_, err := l.folder(f) // other files in the directory are the agents' programs
 	return err
 }
 
@@ -46,12 +45,12 @@ func (l *loader) agent(name, shown, path string, data []byte) {
 	l.set.Agents[name] = &Agent{Position: Position{File: shown}, Profile: p.profile}
 }
 
-// profileReading is one profile while it is read.
+// profileReading is the state of reading one profile.
 type profileReading struct {
 	*reading
 	profile agentproc.Profile
-	// places are the values by the keys that lead to them, as the profile's own
-	// check names them.
+	// places maps key paths to their values, with the paths that the profile's
+	// own Check uses.
 	places map[string]value
 }
 
@@ -129,7 +128,7 @@ func (p *profileReading) texts(v value, wanted string) []string {
 	return all
 }
 
-// variables reads env. What its values refer to is filled in for each turn.
+// variables reads env. References in its values are resolved for each turn.
 func (p *profileReading) variables(v value) map[string]string {
 	if v.kind != mapping {
 		p.want(v, "a mapping of variable names to strings")
@@ -162,7 +161,7 @@ func (p *profileReading) permissionDefault(v value) {
 	p.profile.PermissionDefault = d
 }
 
-// chain reads whose chain answers the agent's requests.
+// chain reads the name of the chain that decides the agent's requests.
 func (p *profileReading) chain(v value, set *Set) {
 	name, ok := p.text(v)
 	if !ok {
@@ -176,8 +175,8 @@ func (p *profileReading) chain(v value, set *Set) {
 	p.profile.Chain = name
 }
 
-// check reports what the profile's own check finds, where it finds it. A value
-// about which something was said already is left alone.
+// check runs the profile's own Check and reports each mistake at its place,
+// except for values that were already reported.
 func (p *profileReading) check(root value) {
 	for _, err := range each(p.profile.Check()) {
 		at, message := root, err.Error()
@@ -193,7 +192,7 @@ func (p *profileReading) check(root value) {
 	}
 }
 
-// each takes joined errors apart.
+// each splits a joined error.
 func each(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -209,7 +208,7 @@ func each(err error) []error {
 	return all
 }
 
-// agentEnvironment is the environment from which an agent's is made.
+// agentEnvironment returns the environment from which an agent's own is built.
 func (o *Options) agentEnvironment(allowed []string) []string {
 	environ := slices.Clone(o.AgentEnvironment)
 	for _, name := range allowed {

@@ -9,19 +9,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Audit is what the operator's file says of the audit trail. The zero Audit
-// requires nothing and has neither inputs nor outputs in it.
+// Audit is the audit section of the operator's file. The zero Audit requires
+// nothing and records neither inputs nor outputs.
 type Audit struct {
-	// Required withholds what was allowed where the record of it is not safe.
+	// Required withholds an outcome that is not a deny if its record is not
+	// durable.
 	Required bool
-	// Input and Output put the input and the output of tools into records.
+	// Input and Output include the tools' inputs and outputs in records.
 	Input, Output bool
-	// Mask are the places in them that are not shown, as paths in which * is
-	// any member or item.
+	// Mask lists the paths in them to mask, where * matches any member or
+	// element.
 	Mask [][]string
 }
 
-// audit reads what a file says of the audit trail.
+// audit reads the audit section of a file.
 func (r *reading) audit(v value) Audit {
 	var a Audit
 	o, ok := r.object(v, "required", "include", "mask")
@@ -49,7 +50,7 @@ func (r *reading) audit(v value) Audit {
 	return a
 }
 
-// masked reads a JSON pointer to what is not shown.
+// masked reads a JSON pointer to a value to mask.
 func (r *reading) masked(v value, a Audit) []string {
 	s, ok := r.literal(v)
 	if !ok {
@@ -67,7 +68,7 @@ func (r *reading) masked(v value, a Audit) []string {
 	return path
 }
 
-// splitPointer takes a JSON pointer (RFC 6901) apart.
+// splitPointer splits a JSON pointer (RFC 6901) into its tokens.
 func splitPointer(s string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(s, "/")
 	if !ok {
@@ -84,14 +85,14 @@ func splitPointer(s string) ([]string, bool) {
 	return tokens, true
 }
 
-// maskedText stands where something is not shown.
+// maskedText replaces a masked value.
 const maskedText = `"[masked]"`
 
-// MaskInput and MaskOutput return a value without what is not to be shown of it.
-// One that cannot be read is not shown at all.
+// MaskInput returns an input with the values in Mask replaced. An input that
+// cannot be parsed is masked as a whole.
 func (a *Audit) MaskInput(value json.RawMessage) json.RawMessage { return a.hide("input", value) }
 
-// MaskOutput is described with MaskInput.
+// MaskOutput is [Audit.MaskInput] for an output.
 func (a *Audit) MaskOutput(value json.RawMessage) json.RawMessage { return a.hide("output", value) }
 
 func (a *Audit) hide(root string, value json.RawMessage) json.RawMessage {
@@ -106,7 +107,8 @@ func (a *Audit) hide(root string, value json.RawMessage) json.RawMessage {
 	return hidden
 }
 
-// below are the paths that go on in a member, without the step into it.
+// below returns the paths that continue into a member, without their first
+// token.
 func below(paths [][]string, name string) [][]string {
 	var on [][]string
 	for _, p := range paths {
@@ -117,7 +119,7 @@ func below(paths [][]string, name string) [][]string {
 	return on
 }
 
-// appendHidden appends a value without what the paths lead to.
+// appendHidden appends a value with what the paths lead to masked.
 func appendHidden(to []byte, v jsontext.Value, paths [][]string) ([]byte, error) {
 	for _, p := range paths {
 		if len(p) == 0 {
@@ -159,5 +161,5 @@ func appendHidden(to []byte, v jsontext.Value, paths [][]string) ([]byte, error)
 		}
 	}
 	_, err := dec.ReadToken()
-	return append(to, byte(kind)+2), err // ] and } stand two behind [ and {
+	return append(to, byte(kind)+2), err // in ASCII, ] and } follow two after [ and {
 }

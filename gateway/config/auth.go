@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Auth is the credential that an endpoint asks for. Exactly one of its fields
-// is set.
+// Auth is the credential for an endpoint. Exactly one field is set.
 type Auth struct {
-	// Bearer is a token.
+	// Bearer is a bearer token.
 	Bearer        string
 	Basic         *Basic
 	Header        *Header
@@ -18,42 +17,41 @@ type Auth struct {
 	OAuth2        *OAuth2
 }
 
-// Basic is a user with a password.
+// Basic is the user and password of Basic authentication.
 type Basic struct{ User, Password string }
 
-// Header is a header of any name.
+// Header is a credential in a header of any name.
 type Header struct{ Name, Value string }
 
-// AWSSigV4 is a signature with the keys that the SDK's default chain finds.
+// AWSSigV4 signs with the credentials that the AWS SDK's default chain finds.
 type AWSSigV4 struct{ Region, Service string }
 
-// GoogleIDToken is a token of a service account.
+// GoogleIDToken is an ID token of a service account.
 type GoogleIDToken struct {
 	Audience string
-	// CredentialsFile is absolute; empty is the metadata server.
+	// CredentialsFile is an absolute path; empty means the metadata server.
 	CredentialsFile string
 
-	// read is what the file holds, for the fingerprint.
+	// read is the content of the file, for the fingerprint.
 	read []byte
 }
 
-// Azure is a token of a managed identity or a workload identity. ClientID may
-// be empty.
+// Azure is a token of a managed or workload identity. ClientID may be empty.
 type Azure struct{ Scope, ClientID string }
 
-// OAuth2 is a token by the client credentials grant.
+// OAuth2 is a token from the client credentials grant.
 type OAuth2 struct {
 	TokenURL, ClientID, ClientSecret string
 	Scopes                           []string // may be nil
 }
 
-// authKinds are the keys of which auth has one.
+// authKinds lists the keys of auth, of which exactly one must be present.
 func authKinds() []string {
 	return []string{"bearer", "basic", "header", "aws_sigv4", "google_id_token", "azure", "oauth2"}
 }
 
-// auth reads a credential. Where several are given each is read for its
-// mistakes. Nothing that is said quotes a value: it may be the secret, in the
+// auth reads a credential. If several are given, all are read to report their
+// mistakes. No message quotes a value, because it may be the secret in the
 // wrong place.
 func (r *reading) auth(v value) *Auth {
 	o, ok := r.secretObject(v, authKinds()...)
@@ -120,8 +118,8 @@ func (r *reading) googleIDToken(v value) *GoogleIDToken {
 	g := &GoogleIDToken{Audience: f["audience"]}
 	if name := f["credentials_file"]; name != "" {
 		file := value{node: v.member("credentials_file"), way: v.way.member("credentials_file")}
-		// The library reads it whenever it needs a token. Read here, it is
-		// known to be there, and a change of it is one of the entry.
+		// The library reads the file whenever it needs a token. Reading it here
+		// shows that it exists, and makes a change of it a change of the entry.
 		g.read, _ = r.named(file, name)
 		g.CredentialsFile = r.absolute(name)
 	}
@@ -144,7 +142,7 @@ func (r *reading) oauth2(v value) *OAuth2 {
 	return o
 }
 
-// tokenURL checks where a secret is sent to get a token.
+// tokenURL checks the URL to which a secret is sent to get a token.
 func (r *reading) tokenURL(v value, s string) {
 	u, ok := r.absoluteURL(v, s, "http", "https")
 	switch {
@@ -156,7 +154,7 @@ func (r *reading) tokenURL(v value, s string) {
 	}
 }
 
-// fields reads a mapping of texts, of which some may be missing.
+// fields reads a mapping of strings with required and optional keys.
 func (r *reading) fields(v value, required []string, optional ...string) map[string]string {
 	o, ok := r.secretObject(v, slices.Concat(required, optional)...)
 	if !ok {
@@ -179,7 +177,8 @@ func (r *reading) fields(v value, required []string, optional ...string) map[str
 	return all
 }
 
-// secretObject is object for what may be a secret in the wrong place.
+// secretObject is [reading.object] for a value that may be a secret in the
+// wrong place.
 func (r *reading) secretObject(v value, known ...string) (object, bool) {
 	if v.kind != mapping {
 		r.wantSecret(v, "a mapping of "+listed(known, "and"))
@@ -188,7 +187,7 @@ func (r *reading) secretObject(v value, known ...string) (object, bool) {
 	return r.object(v, known...)
 }
 
-// secretTexts reads a list of texts that is not empty.
+// secretTexts reads a non-empty list of strings that may be secrets.
 func (r *reading) secretTexts(v value, wanted string) []string {
 	if v.kind != list {
 		r.wantSecret(v, wanted)
@@ -207,7 +206,7 @@ func (r *reading) secretTexts(v value, wanted string) []string {
 	return all
 }
 
-// authFits reports a credential that does not go with the rest of the entry.
+// authFits reports a credential that conflicts with the rest of the entry.
 func (r *reading) authFits(v value, w *Webhook) {
 	if w.Auth == nil {
 		return
@@ -224,7 +223,7 @@ func (r *reading) authFits(v value, w *Webhook) {
 	}
 }
 
-// signing reads the keys that sign every call: one or several, to rotate them.
+// signing reads the keys that sign every call: several during a rotation.
 func (r *reading) signing(v value) []string {
 	const key = "secret"
 	o, ok := r.secretObject(v, key)

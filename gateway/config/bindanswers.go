@@ -2,23 +2,24 @@ package config
 
 import "strings"
 
-// AnswerBinding is how answers have to show which call they are to.
+// AnswerBinding is how an answer must prove which call it belongs to.
 type AnswerBinding int
 
 const (
-	// Unbound answers need not show it.
+	// Unbound answers need no proof.
 	Unbound AnswerBinding = iota
-	// ByID takes the answers that repeat the call's id.
+	// ByID requires answers that repeat the call's id.
 	ByID
-	// BySignature takes the answers that are signed together with the call.
+	// BySignature requires answers that are signed together with the call.
 	BySignature
 )
 
-// privateKey is how keys begin whose signatures only the other half checks.
+// privateKey is the prefix of asymmetric signing keys, which the other side
+// verifies with a public key.
 const privateKey = "whsk_"
 
-// bindAnswers reads true, false or signed. Answers are signed with the secrets
-// that calls are signed with.
+// bindAnswers reads true, false or signed. Signed answers use the same shared
+// secrets as the calls.
 func (r *reading) bindAnswers(v value, shared bool) AnswerBinding {
 	const signed = "signed"
 	switch {
@@ -37,5 +38,6 @@ func (r *reading) bindAnswers(v value, shared bool) AnswerBinding {
 	return Unbound
 }
 
-// IsSharedSecret reports whether a signing key is known to both sides.
+// IsSharedSecret reports whether a signing key is symmetric, that is, known to
+// both sides.
 func IsSharedSecret(key string) bool { return !strings.HasPrefix(key, privateKey) }

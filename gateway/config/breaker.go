@@ -15,24 +15,24 @@ const (
 	maxHalfOpenProbes      = 1000
 )
 
-// Breaker is when an endpoint that fails is left alone. It opens in one of two
-// ways: after failures in a row, or at a ratio of failures.
+// Breaker configures a circuit breaker. It opens either after consecutive
+// failures or at a failure ratio.
 type Breaker struct {
-	// ConsecutiveFailures open it. Default 5; 0 where FailureRatio is set.
+	// ConsecutiveFailures opens it. Default 5; 0 if FailureRatio is set.
 	ConsecutiveFailures int
-	// FailureRatio of the calls within Window opens it, once MinCalls of them
-	// have ended; 0 where ConsecutiveFailures is set. Default of MinCalls 10,
-	// of Window a minute.
+	// FailureRatio opens it when that share of the calls that began within Window
+	// has failed and at least MinCalls have ended; 0 if ConsecutiveFailures is
+	// set. MinCalls defaults to 10, Window to one minute.
 	FailureRatio float64
 	MinCalls     int
 	Window       time.Duration
-	// Open is how long it stays open. Default 30 s.
+	// Open is how long it stays open before a half-open probe. Default 30 s.
 	Open time.Duration
-	// HalfOpenProbes is how many calls are let through to find out whether the
-	// endpoint is back. Default 1.
+	// HalfOpenProbes is how many probes pass while it is half-open; all of them
+	// must be answered to close it. Default 1.
 	HalfOpenProbes int
-	// MaxRetryAfter is the longest that the endpoint may have itself left alone
-	// by Retry-After. Default a minute; 0 is never.
+	// MaxRetryAfter limits how long the endpoint can keep the breaker open by
+	// Retry-After. Default one minute; 0 ignores Retry-After.
 	MaxRetryAfter time.Duration
 }
 
@@ -40,7 +40,7 @@ func defaultBreaker() Breaker {
 	return Breaker{ConsecutiveFailures: 5, Open: 30 * time.Second, HalfOpenProbes: 1, MaxRetryAfter: time.Minute}
 }
 
-// breaker reads when an endpoint is left alone.
+// breaker reads the settings of a circuit breaker.
 func (r *reading) breaker(b *Breaker, v value) {
 	o, ok := r.object(v, "consecutive_failures", "failure_ratio", "min_calls", "window_ms", "open_ms", "half_open_probes", "max_retry_after_ms")
 	if !ok {
@@ -61,7 +61,7 @@ func (r *reading) breaker(b *Breaker, v value) {
 	}
 }
 
-// opening reads what opens a breaker.
+// opening reads the condition that opens a breaker.
 func (r *reading) opening(b *Breaker, v value, o object) {
 	ratio, byRatio := o["failure_ratio"]
 	row, byRow := o["consecutive_failures"]
@@ -91,7 +91,7 @@ func (r *reading) opening(b *Breaker, v value, o object) {
 	}
 }
 
-// ratio reads a number over 0 and up to 1.
+// ratio reads a number greater than 0 and at most 1.
 func (r *reading) ratio(v value) (float64, bool) {
 	if v.kind != number {
 		r.want(v, "a number over 0 and up to 1, like 0.5")

@@ -22,7 +22,7 @@ const (
 	maxInFlightOfCaller = 1_000_000
 )
 
-// callers reads who may call. The chains were read before.
+// callers reads the callers file. The chains must have been read before.
 func (l *loader) callers() error {
 	name := l.options.CallersFile
 	if name == "" {
@@ -52,11 +52,11 @@ func (l *loader) callers() error {
 	return nil
 }
 
-// callersReading is the file of callers while it is read.
+// callersReading is the state of reading the callers file.
 type callersReading struct {
 	*reading
-	chains  []string // that there are
-	issuers []string // that are declared
+	chains  []string // the existing chains
+	issuers []string // the declared issuers
 	trusts  bool     // client_ca_file is there, good or not
 	hashes  map[[sha256.Size]byte]string
 	rules   access.Rules
@@ -90,7 +90,7 @@ func (c *callersReading) read(root value) {
 	}
 }
 
-// roots reads certificates that sign others.
+// roots reads root certificates.
 func (c *callersReading) roots(v value) (*x509.CertPool, []byte) {
 	pem, ok := c.pem(&TLS{}, v)
 	if !ok {
@@ -104,7 +104,7 @@ func (c *callersReading) roots(v value) (*x509.CertPool, []byte) {
 	return pool, pem
 }
 
-// issuer reads somebody whose tokens are trusted.
+// issuer reads a trusted issuer of tokens.
 func (c *callersReading) issuer(v value) {
 	o, ok := c.object(v, "name", "url", "discovery_url", "audiences", "ca_file", "token_file")
 	if !ok {
@@ -144,7 +144,7 @@ func (c *callersReading) issuer(v value) {
 	c.rules.Issuers = append(c.rules.Issuers, i)
 }
 
-// issuerURL reads an address that decides who is let in.
+// issuerURL reads a URL whose content decides who is authenticated.
 func (c *callersReading) issuerURL(v value) *url.URL {
 	s, ok := c.literal(v)
 	if !ok {
@@ -164,7 +164,7 @@ func (c *callersReading) issuerURL(v value) *url.URL {
 	return u
 }
 
-// named reads the name of an entry, and lets errors call it by that.
+// named reads the name of an entry, and uses it in the paths of errors.
 func (c *callersReading) named(v *value, o object) string {
 	at, ok := o["name"]
 	if !ok {
@@ -175,7 +175,7 @@ func (c *callersReading) named(v *value, o object) string {
 	if !ok || !c.printable(at, name, 63) {
 		return ""
 	}
-	// As hooks are: the list and the name, then the keys inside.
+	// As for hooks: the list index and the name, then the keys inside.
 	v.way = way{entry: v.way.keys + " " + strconv.Quote(name)}
 	for key, member := range o {
 		member.way = v.way.member(key)
@@ -184,7 +184,7 @@ func (c *callersReading) named(v *value, o object) string {
 	return name
 }
 
-// some reads a list of at least one text.
+// some reads a non-empty list of strings.
 func (c *callersReading) some(v value, wanted string) []string {
 	items, ok := c.list(v, wanted)
 	if !ok {
@@ -246,7 +246,7 @@ func (c *callersReading) caller(v value, names map[string]int) {
 	c.rules.Callers = append(c.rules.Callers, rule)
 }
 
-// reached reads which chains a caller reaches.
+// reached reads the chains that a caller may use.
 func (c *callersReading) reached(entry value, o object) []string {
 	v, ok := o["chains"]
 	if !ok {
@@ -256,7 +256,7 @@ func (c *callersReading) reached(entry value, o object) []string {
 	all := c.some(v, "a list of chains")
 	for _, name := range all {
 		if !isPattern(name) && !slices.Contains(c.chains, name) {
-			// Not an error: the file of the chain may come a moment later.
+			// Only a warning: the chain's file may appear later.
 			c.warn(v, "there is no chain %s%s", quote(name), didYouMean(name, c.chains))
 		}
 	}
@@ -344,7 +344,7 @@ func (c *callersReading) moment(v value) time.Time {
 	return at
 }
 
-// claimed reads which tokens of issuers are the caller's.
+// claimed reads which issuers' tokens identify the caller.
 func (c *callersReading) claimed(v value) []access.Claimed {
 	items, ok := c.list(v, "a list of issuers with claims")
 	if !ok {
@@ -375,7 +375,7 @@ func (c *callersReading) claimed(v value) []access.Claimed {
 	return all
 }
 
-// claims reads what a token has to say.
+// claims reads the required claims of a token.
 func (c *callersReading) claims(v value) []access.Claim {
 	if v.kind != mapping {
 		c.want(v, "a mapping of claim names to strings")
@@ -403,7 +403,7 @@ func (c *callersReading) claims(v value) []access.Claim {
 	return all
 }
 
-// certified reads names of certificates.
+// certified reads names that client certificates can have.
 func (c *callersReading) certified(v value, wanted string) []string {
 	if !c.trusts {
 		c.fail(v, "identifies a caller by a client certificate, but no certificate is trusted: client_ca_file is missing")

@@ -14,18 +14,19 @@ const (
 	defaultEvery             = time.Minute
 )
 
-// Canary is a call that a hook has to deny. It is put to the hook again and
-// again, to show that it still does.
+// Canary is a call that a hook must deny. It is sent periodically, to show that
+// the hook still does.
 type Canary struct {
 	Request *chain.Request
-	// Every is how often it is put, about. Default a minute.
+	// Every is the approximate interval. Default one minute.
 	Every time.Duration
-	// GatesReadiness has the gateway be ready only while the hook denies it.
+	// GatesReadiness makes the gateway ready only while the hook denies the
+	// call.
 	GatesReadiness bool
 }
 
-// canary reads the call that the hook has to deny. Everything else of the entry
-// is known.
+// canary reads the call that the hook must deny. The rest of the entry must
+// have been read before.
 func (r *reading) canary(h *Hook, v value) {
 	o, ok := r.object(v, "request", "expect", "every", "gate_readiness")
 	if !ok {
@@ -50,8 +51,8 @@ func (r *reading) canary(h *Hook, v value) {
 	}
 }
 
-// canaryRequest reads a request of which only what matters to the hook has to
-// be there.
+// canaryRequest reads a request; fields that do not matter to the hook may be
+// omitted.
 func (r *reading) canaryRequest(h *Hook, v value) *chain.Request {
 	if v.kind != mapping {
 		r.want(v, "a mapping of the fields of a request")
@@ -81,7 +82,7 @@ func (r *reading) canaryRequest(h *Hook, v value) *chain.Request {
 	return nil
 }
 
-// shownRune is a character as a message may have it.
+// shownRune returns a character in the form that a message may contain.
 func shownRune(c rune) rune {
 	if strconv.IsPrint(c) {
 		return c
@@ -89,8 +90,8 @@ func shownRune(c rune) rune {
 	return '\uFFFD'
 }
 
-// defaultFields are those of a request that are not given, each with a comma
-// behind it.
+// defaultFields returns the members for the fields that are not given, each
+// followed by a comma.
 func defaultFields(h *Hook, v value) []byte {
 	fields := []struct{ name, value string }{
 		{"hook_schema", "1"},
@@ -111,7 +112,7 @@ func defaultFields(h *Hook, v value) []byte {
 	return text
 }
 
-// duration reads a time as Go writes it.
+// duration reads a duration in Go's format.
 func (r *reading) duration(v value, least, longest time.Duration) time.Duration {
 	s, ok := r.literal(v)
 	if !ok {

@@ -7,7 +7,7 @@ const (
 	maxColdAfterMs = 24 * 60 * 60 * 1000
 )
 
-// firstTimeout reads how long a call may take that finds the hook cold.
+// firstTimeout reads the timeout of a call to a cold hook.
 func (r *reading) firstTimeout(h *Hook, v value) {
 	ms, ok := r.whole(v, maxTimeoutMs)
 	if !ok {
@@ -19,10 +19,10 @@ func (r *reading) firstTimeout(h *Hook, v value) {
 	}
 }
 
-// Patience is the longest that the hook may ever take.
+// Patience returns the hook's longest possible timeout.
 func (h *Hook) Patience() time.Duration { return max(h.Timeout, h.FirstTimeout) }
 
-// warmth reads when an endpoint is cold, and whether it is warmed up.
+// warmth reads when an endpoint is cold and whether it is warmed up.
 func (r *reading) warmth(w *Webhook, o object) {
 	if v, ok := o["warmup"]; ok {
 		w.Warmup, _ = r.boolean(v)

@@ -9,26 +9,26 @@ import (
 
 const maxProcesses = 1024
 
-// Command is a program that is run.
+// Command is a program that is run as a subprocess.
 type Command struct {
-	// Argv is the program and its arguments, at least the first of them not
-	// empty. No shell is involved.
+	// Argv is the program and its arguments; the first element is not empty. No
+	// shell is involved.
 	Argv []string
-	// Dir is the absolute working directory: where a program path with a
-	// directory part starts.
+	// Dir is the absolute working directory, to which a program path with a
+	// directory part is relative.
 	Dir string
-	// Env are the variables that the program has on top of the few that every
-	// program has; nil is none.
+	// Env holds the variables in addition to the base environment of all
+	// programs; may be nil.
 	Env map[string]string
-	// Secrets are what references in Env stand for, sorted.
+	// Secrets are the values of the references in Env, sorted.
 	Secrets []string
-	// Processes is how many workers are kept alive; 0 is a process for each
+	// Processes is the number of worker processes; 0 starts a process for each
 	// call.
 	Processes int
 	Limits    Limits
 }
 
-// command reads a hook that is a program.
+// command reads a subprocess hook.
 func (r *reading) command(o object) *Command {
 	c := &Command{Argv: r.argv(o["command"]), Dir: r.home, Limits: r.limits(o)}
 	if v, ok := o["dir"]; ok {
@@ -71,8 +71,8 @@ func (r *reading) argv(v value) []string {
 	return argv
 }
 
-// isScript reports whether what follows argv is a script for a shell or an
-// argument of one. There ${NAME} is the shell's own.
+// isScript reports whether argv contains a shell with a -c flag, so that what
+// follows is a script or one of its arguments. There ${NAME} is the shell's own.
 func isScript(argv []string) bool {
 	shell := slices.IndexFunc(argv, func(arg string) bool {
 		return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(arg))
@@ -82,8 +82,8 @@ func isScript(argv []string) bool {
 	})
 }
 
-// noNUL reports a text that the operating system would read to its first NUL
-// only.
+// noNUL reports a string with a NUL, at which the operating system would cut it
+// off.
 func (r *reading) noNUL(v value, s string) bool {
 	if strings.ContainsRune(s, 0) {
 		r.fail(v, "contains a NUL character")
@@ -102,8 +102,8 @@ func (r *reading) directory(v value, s string) string {
 	return filepath.Join(r.home, s)
 }
 
-// env reads the variables of a program, and what the references in them stand
-// for.
+// env reads a program's variables and returns the values of the references in
+// them.
 func (r *reading) env(v value) (all map[string]string, secrets []string) {
 	if v.kind != mapping {
 		r.want(v, "a mapping of variable names to strings")

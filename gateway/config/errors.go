@@ -9,16 +9,16 @@ import (
 
 // Position is a place in a file.
 type Position struct {
-	// File is the path as it was configured.
+	// File is the path as configured.
 	File string
-	// Line and Column count from 1. They are 0 where the whole file is meant.
+	// Line and Column count from 1. They are 0 if the whole file is meant.
 	Line, Column int
-	// Path leads to the place: `hooks[1] "dlp": breaker.open_ms`. It is empty
-	// where the whole file is meant.
+	// Path is the path of the value: `hooks[1] "dlp": breaker.open_ms`. It is
+	// empty if the whole file is meant.
 	Path string
 }
 
-// String returns the position as errors begin with it.
+// String returns the position in the form with which errors begin.
 func (p Position) String() string {
 	where := p.File
 	if p.Line > 0 {
@@ -33,17 +33,17 @@ func (p Position) String() string {
 // Error is one mistake in a file.
 type Error struct {
 	Position
-	// Message says what is wrong and how to put it right. It carries no value
-	// that was filled in from a variable or a file.
+	// Message says what is wrong and how to fix it. It contains no value that
+	// was resolved from a variable or a file.
 	Message string
 }
 
-// Error returns the mistake with its place on one line.
+// Error returns the mistake with its position, on one line.
 func (e Error) Error() string { return fmt.Sprintf("%s: %s", e.Position, e.Message) }
 
 // Errors are all mistakes of one load: the operator's file first, then the
-// chains' by name, within a file by line. It is what the errors of [Load] and
-// [Set.Next] are, as found by [errors.As].
+// chains' by name, within a file by line. The errors of [Load] and [Set.Next]
+// contain it; use [errors.As].
 type Errors []Error
 
 // Error returns the mistakes, one on each line.
@@ -55,17 +55,17 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Warning is something in a file that is allowed, and probably not meant.
+// Warning is something in a file that is valid but probably not intended.
 type Warning struct {
 	Position
 	Message string
 }
 
-// String returns the warning with its place on one line.
+// String returns the warning with its position, on one line.
 func (w Warning) String() string { return fmt.Sprintf("%s: %s", w.Position, w.Message) }
 
-// byPlace orders what was found in one file. The path decides among findings
-// of one place, which an anchor that is used twice can have.
+// byPlace orders findings within one file. The path breaks ties: an alias can
+// put several findings at one position.
 func byPlace(a, b Position) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Path, b.Path))
 }

@@ -15,35 +15,34 @@ const (
 	noConfiguration = "the file is empty: for a chain without hooks, write schema: 1 and hooks: []"
 )
 
-// File is one file: the operator's, or a chain's.
+// File is one hooks file: the operator's or a chain's.
 type File struct {
-	// Path is the file as it was configured.
+	// Path is the path as configured.
 	Path string
-	// Budget is the longest a decision may take; 0 where the file does not
-	// say. [Set.Chain] fills it in.
+	// Budget is the maximum duration of a decision; 0 if the file does not set
+	// it, in which case [Set.Chain] supplies the value.
 	Budget time.Duration
-	// OnUncovered is the answer where no hook applies; nil where the file does
-	// not say. [Set.Chain] fills it in.
+	// OnUncovered is the answer if no hook applies; nil if the file does not set
+	// it, in which case [Set.Chain] supplies the value.
 	OnUncovered *chain.Coverage
-	// Audit is what the operator's file says of the audit trail.
+	// Audit is the audit section, which only the operator's file can have.
 	Audit Audit
-	// Hooks are the entries in their order.
+	// Hooks are the entries, in order.
 	Hooks []*Hook
 
-	// budgetAt is where the file says its budget, its first line where it
-	// does not.
+	// budgetAt is the place of the budget, or of the first line if the file sets
+	// none.
 	budgetAt place
 	auditAt  place
 }
 
-// AuditMistake is an error about what the file says of the audit trail, for what
-// only the gateway knows.
+// AuditMistake returns an error at the audit section, for mistakes that only the
+// gateway can detect.
 func (f *File) AuditMistake(message string) Error {
 	return Error{Position{File: f.Path, Line: f.auditAt.line, Column: f.auditAt.column, Path: "audit"}, message}
 }
 
-// parseFile reads a whole file. What is wrong with it is in the reading's
-// errors.
+// parseFile parses a whole file. Mistakes are added to the reading's errors.
 func (r *reading) parseFile(data []byte) *File {
 	f := &File{Path: r.file, budgetAt: place{line: 1, column: 1}}
 	root := r.root(data, noConfiguration)
@@ -76,8 +75,8 @@ func (r *reading) parseFile(data []byte) *File {
 	return f
 }
 
-// root reads a whole file as a tree. It is nil where there is none, which has
-// then been said: as nothing where the file is empty.
+// root parses a file to a tree. It returns nil if there is none, after reporting
+// why; for an empty file the message is nothing.
 func (r *reading) root(data []byte, nothing string) *node {
 	root, flaws := parse(r.file, data)
 	for _, flaw := range flaws {
@@ -89,7 +88,7 @@ func (r *reading) root(data []byte, nothing string) *node {
 	return root
 }
 
-// schema makes sure that the file is written in the one form that is known.
+// schema checks that the file declares the known schema version.
 func (r *reading) schema(root value, o object) {
 	v, ok := o["schema"]
 	switch {
@@ -136,8 +135,8 @@ func (r *reading) hooks(root value, o object) []*Hook {
 	return hooks
 }
 
-// homeOf is where the commands of a file start: in its directory. A workspace
-// keeps its hooks in .basis/hooks.json and means itself.
+// homeOf returns the directory to which a file's commands are relative: its own.
+// For .basis/hooks.json of a workspace it is the workspace.
 func homeOf(file string) string {
 	dir := filepath.Dir(file)
 	if isBasis(file) && filepath.Base(dir) == ".basis" {
@@ -146,8 +145,7 @@ func homeOf(file string) string {
 	return dir
 }
 
-// isBasis reports whether a file has the name under which basis keeps its hooks.
-// What may be left out there may be left out here: hooks altogether, and with
-// null what an entry need not say. JSON that was cut short is no JSON, so
-// nothing is lost by it.
+// isBasis reports whether a file has the name of a basis hooks file. There, as
+// in basis, hooks may be omitted, and optional values may be null. This cannot
+// hide a truncated file, because truncated JSON does not parse.
 func isBasis(file string) bool { return filepath.Base(file) == "hooks.json" }

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// filledKeys are the keys in whose values ${NAME} and ${file:PATH} are filled
-// in.
+// filledKeys are the keys whose values may contain ${NAME} and ${file:PATH}.
 func filledKeys() []string { return []string{"headers", "env", "tls", "auth", "signing"} }
 
-// filler is where values come from that do not stand in the file itself.
+// filler resolves references to values outside the file.
 type filler struct {
-	// lookup finds a variable.
+	// lookup returns a variable.
 	lookup func(name string) (string, bool)
-	// read reads a file by its absolute path.
+	// read reads a file, given its absolute path.
 	read func(path string) ([]byte, error)
 }
 
-// filled reads a text and fills in what it refers to. It is never empty where
-// the file has a reference.
+// filled reads a string and resolves its references. If the file contains a
+// reference, the result is not empty.
 func (r *reading) filled(v value) (string, bool) {
 	full, _, ok := r.filledFrom(v)
 	return full, ok
 }
 
-// filledFrom is filled, and what the references stand for.
+// filledFrom is [reading.filled], and also returns the values of the
+// references.
 func (r *reading) filledFrom(v value) (full string, found []string, ok bool) {
 	s, ok := r.text(v)
 	if !ok {
@@ -40,14 +40,14 @@ func (r *reading) filledFrom(v value) (full string, found []string, ok bool) {
 	return full, found, true
 }
 
-// unreadable is about a reference that is none, and quotes what stands there.
+// unreadable is the error of a malformed reference, which it quotes.
 type unreadable string
 
 // Error implements error.
 func (u unreadable) Error() string { return string(u) }
 
-// secretText is filled for what may be a secret as it stands in the file: what
-// is said of it quotes nothing but the names of variables and files.
+// secretText is [reading.filled] for a value that may itself be a secret:
+// messages quote only the names of variables and files.
 func (r *reading) secretText(v value) (string, bool) {
 	if v.kind != text {
 		r.wantSecret(v, "a string in quotes")
@@ -70,16 +70,16 @@ func (r *reading) secretText(v value) (string, bool) {
 	return "", false
 }
 
-// wantSecret is want for what may be a secret.
+// wantSecret is [reading.want] for a value that may be a secret.
 func (r *reading) wantSecret(v value, wanted string) {
 	if v.kind != broken {
 		r.fail(v, "want %s, not %s", wanted, v.kind)
 	}
 }
 
-// expand replaces ${NAME} by a variable, ${file:PATH} by what a file holds and
-// $$ by a dollar. Every other dollar stands for itself. It returns what it put
-// there as well. Errors name what was referred to, never what was found there.
+// expand replaces ${NAME} by a variable, ${file:PATH} by the content of a file,
+// and $$ by a dollar sign. Any other dollar sign is literal. It also returns
+// the values that it inserted. Errors name references, never their values.
 func (r *reading) expand(s string) (filled string, found []string, err error) {
 	var full strings.Builder
 	for {
@@ -110,7 +110,7 @@ func (r *reading) expand(s string) (filled string, found []string, err error) {
 	}
 }
 
-// resolve is what ${reference} stands for.
+// resolve returns the value of ${reference}.
 func (r *reading) resolve(reference string) (string, error) {
 	if file, ok := strings.CutPrefix(reference, "file:"); ok {
 		return r.secret(file)
@@ -128,7 +128,7 @@ func (r *reading) resolve(reference string) (string, error) {
 	return found, nil
 }
 
-// secret is what a file holds, without the end of its last line.
+// secret returns the content of a file without its final newline.
 func (r *reading) secret(file string) (string, error) {
 	if file == "" {
 		return "", errors.New("${file:} has no file name")
@@ -144,7 +144,7 @@ func (r *reading) secret(file string) (string, error) {
 	return found, nil
 }
 
-// absolute is a path of the declaring file, which is relative to its directory.
+// absolute resolves a path relative to the directory of the declaring file.
 func (r *reading) absolute(file string) string {
 	if filepath.IsAbs(file) {
 		return filepath.Clean(file)
@@ -152,7 +152,7 @@ func (r *reading) absolute(file string) string {
 	return filepath.Join(r.dir, file)
 }
 
-// printed is a text from a file as a message can carry it.
+// printed returns a string from a file in a form that a message can contain.
 func printed(s string) string {
 	quoted := quote(s)
 	if quoted == `"`+s+`"` {
@@ -161,7 +161,7 @@ func printed(s string) string {
 	return quoted
 }
 
-// isVariable reports whether a text is the name of a variable.
+// isVariable reports whether name is a valid variable name.
 func isVariable(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

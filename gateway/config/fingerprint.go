@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// fingerprint is the hash of everything the hook's binding is made of.
+// fingerprint returns the hash of everything that the hook's binding is made
+// of.
 func (h *Hook) fingerprint() [sha256.Size]byte {
 	d := newDigest()
 	switch {
@@ -58,8 +59,8 @@ func (w *Webhook) fingerprint(d digest) {
 	w.Limits.fingerprint(d)
 }
 
-// secrets is the hash of everything that can be replaced while the binding
-// stays: what is sent with every call, and who the two sides are to each other.
+// secrets returns the hash of everything that can be replaced while the binding
+// stays: what is sent with every call, and how the two sides authenticate.
 func (w *Webhook) secrets() [sha256.Size]byte {
 	d := newDigest()
 	d.number(len(w.Headers))
@@ -98,8 +99,8 @@ func (l Limits) fingerprint(d digest) {
 	d.number(l.MaxResponseBytes)
 }
 
-// digest is a hash to which values are added so that no two lists of values
-// are added as the same bytes: each text is preceded by its length.
+// digest is a hash that is unambiguous for lists of values: each string is
+// preceded by its length.
 type digest struct{ hash hash.Hash }
 
 func newDigest() digest { return digest{sha256.New()} }

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// folder is a directory in which each file is one thing of the name that the
-// file has.
+// folder is a directory in which each file defines one thing, named after the
+// file.
 type folder struct {
-	// path is as it was configured; empty where there is none.
+	// path is the path as configured; empty if there is none.
 	path string
-	// one is what a file is: "chain".
+	// one names the kind of thing: "chain".
 	one string
-	// before is how many there were at the load before.
+	// before is the number of files at the previous load.
 	before int
-	// takes says why a name cannot be used. May be nil.
+	// takes returns an error if a name is not allowed. May be nil.
 	takes func(name string) error
-	// take reads the file of a name. shown is its path as it was configured.
+	// take reads the file of a name. shown is its path as configured.
 	take func(name, shown, path string, data []byte)
 }
 
-// fileExtensions are how the name of a file ends that is read.
+// fileExtensions are the extensions of the files that are read.
 func fileExtensions() []string { return []string{".yaml", ".yml", ".json"} }
 
-// folder reads all files of a folder. It returns the names of those that are
-// none of them and that nothing else refers to.
+// folder reads all files of a folder. It returns the names of the files that it
+// skipped and that nothing else refers to.
 func (l *loader) folder(f folder) (others []string, err error) {
 	if f.path == "" {
 		return nil, nil
@@ -44,7 +44,7 @@ func (l *loader) folder(f folder) (others []string, err error) {
 	for _, name := range names {
 		switch {
 		case strings.HasPrefix(name, ".") || l.isOperators(filepath.Join(dir, name)):
-			// The machinery of a volume, or an editor's; or the operator's files.
+			// Internals of a volume or an editor, or one of the operator's files.
 		case slices.Contains(fileExtensions(), filepath.Ext(name)):
 			l.inFolder(f, dir, name, taken)
 		default:
@@ -59,12 +59,12 @@ func (l *loader) folder(f folder) (others []string, err error) {
 		l.warn(f.path, fmt.Sprintf("contains no %s: %s is a file NAME.yaml, NAME.yml or NAME.json", f.one, withArticle(f.one)))
 	}
 	return slices.DeleteFunc(others, func(name string) bool {
-		_, used := l.snap.read[filepath.Join(dir, name)] // as a secret, say
+		_, used := l.snap.read[filepath.Join(dir, name)] // for example as a secret
 		return used
 	}), nil
 }
 
-// inFolder reads one file of a folder. taken are the files of those before it.
+// inFolder reads one file of a folder. taken maps names to the files read before.
 func (l *loader) inFolder(f folder, dir, file string, taken map[string]string) {
 	path, shown := filepath.Join(dir, file), filepath.Join(f.path, file)
 	name := strings.TrimSuffix(file, filepath.Ext(file))
@@ -85,7 +85,7 @@ func (l *loader) inFolder(f folder, dir, file string, taken map[string]string) {
 	f.take(name, shown, path, data)
 }
 
-// check says why a file cannot be called by that name.
+// check returns an error if a name is not allowed.
 func (f folder) check(name string) error {
 	if f.takes != nil {
 		if err := f.takes(name); err != nil {

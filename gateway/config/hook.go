@@ -10,7 +10,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// The bounds of what an entry may say.
+// Bounds and defaults of an entry's values.
 const (
 	defaultTimeoutMs = 5000
 	maxTimeoutMs     = 10 * 60 * 1000
@@ -24,13 +24,13 @@ const (
 	maxRequest      = 64 << 20 // bytes
 )
 
-// Hook is one entry of a file, with every default filled in. It is not changed
-// after it was loaded.
+// Hook is one entry of a file, with all defaults filled in. It is immutable after
+// loading.
 type Hook struct {
 	// Position is where the entry begins.
 	Position Position
-	// Name is what reasons call it: printable, without quotes, at most 128
-	// bytes. It need not be unique.
+	// Name is its name in reasons: printable, without quotes, at most 128 bytes.
+	// It need not be unique.
 	Name string
 
 	// Exactly one of Command, Webhook and Use is set.
@@ -39,68 +39,66 @@ type Hook struct {
 	Use     *Use
 
 	Event chain.Event
-	// Tools are exact names with * for any run of characters; nil is every
-	// tool.
+	// Tools are tool names with * as a glob; nil means every tool.
 	Tools []string
-	// When says whether the hook is asked about a request; nil is always.
+	// When reports whether the hook is asked about a request; nil means always.
 	When func(*chain.Request) bool
-	// Timeout is positive and at most ten minutes, for people as well: 5 s where
-	// the entry does not say, and 5 min for a person.
+	// Timeout is positive and at most ten minutes. Default 5 s, and 5 min for a
+	// hook that asks a person.
 	Timeout time.Duration
-	// FirstTimeout holds instead while the hook is cold, and is longer; 0 where
-	// there is no such difference.
+	// FirstTimeout replaces Timeout while the hook is cold, and is longer; 0
+	// means no difference.
 	FirstTimeout time.Duration
 	OnFailure    chain.OnFailure
 	Guard        bool
 	Mode         chain.Mode
-	// Canary is nil where there is none.
+	// Canary may be nil.
 	Canary *Canary
 
-	// Fingerprint is the hash of everything its binding is made of, resolved
-	// values and the contents of referenced files, and of its canary. What the chain alone looks
-	// at (name, event, tools, conditions, timeout, guard, mode, on_failure) is
-	// not part of it, nor are the secrets of a [Webhook]. Of two loads, entries
-	// with equal fingerprints can share one binding.
+	// Fingerprint is the hash of the canary and of everything the binding is made
+	// of, including resolved values and the contents of referenced files. It does
+	// not cover what only the chain uses (name, event, tools, conditions,
+	// timeout, guard, mode, on_failure), nor the secrets of a [Webhook]. Entries
+	// of two loads with equal fingerprints can share one binding.
 	Fingerprint [sha256.Size]byte
 
-	keys map[string]place // where the keys of the entry stand
+	keys map[string]place // the places of the entry's keys
 }
 
-// Limits bound what one binding may use.
+// Limits bound the resources that one binding may use.
 type Limits struct {
-	// MaxInFlight is how many calls may be under way. At least 1.
+	// MaxInFlight limits the calls in flight. At least 1.
 	MaxInFlight int
-	// MaxRequestBytes is how long a call may be that it is asked about; 0 is any
-	// length. It is no part of the binding, which outlasts a change of it.
+	// MaxRequestBytes limits the length of a call; 0 means no limit. It is not
+	// part of the binding, which survives a change of it.
 	MaxRequestBytes int
-	// MaxResponseBytes is how long an answer may be. At least 1.
+	// MaxResponseBytes limits the length of an answer. At least 1.
 	MaxResponseBytes int
 }
 
-// UseApproval is what use: has to be for a hook that puts calls to a person. It
-// is no guard: it has time of its own, and takes part in nothing that would go
-// on without the person.
+// UseApproval is the value of use: for a hook that asks a person. It is not a
+// guard: it has a timeout of its own, and must not take part in anything that
+// continues without the person's answer.
 const UseApproval = "approval"
 
-// defaultApproval is how long a person has where an entry does not say.
+// defaultApproval is a person's default timeout.
 const defaultApproval = 5 * time.Minute
 
-// IsApproval reports whether the hook puts calls to a person. Its timeout is then
-// no part of the chain's budget.
+// IsApproval reports whether the hook asks a person. Its timeout is not part of
+// the chain's budget.
 func (h *Hook) IsApproval() bool { return h.Use != nil && h.Use.Guard == UseApproval }
 
-// Use is a guard that is part of the program.
+// Use is a guard that is built into the gateway.
 type Use struct {
-	// Guard is its name, one of those in [Options].
+	// Guard is its name, one of [Options.Guards].
 	Guard string
-	// With are its options by name, each as JSON text. It is nil where the
-	// entry has none.
+	// With holds its options by name, each as JSON text; may be nil.
 	With map[string]json.RawMessage
 }
 
-// Mistake is an error about the entry, for what only the builder of a
-// participant can find out. key leads to the place inside of the entry
-// ("with.patterns[2]"); it is empty where the entry as a whole is meant.
+// Mistake returns an error at the entry, for mistakes that only the builder of a
+// participant can detect. key is the path within the entry ("with.patterns[2]");
+// it is empty for the entry as a whole.
 func (h *Hook) Mistake(key, message string) Error {
 	at := h.Position
 	if key != "" {
@@ -120,17 +118,17 @@ func entryKeys() []string {
 	}
 }
 
-// ownedKeys are the keys that belong to some bindings only.
+// ownedKeys are the keys that only some bindings have.
 func ownedKeys() []string {
 	return []string{
 		"env", "dir", "worker", "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms", "with", "max_in_flight", "max_request_bytes", "max_response_bytes",
 	}
 }
 
-// bindingKeys are the keys that choose a binding.
+// bindingKeys are the keys that select a binding.
 func bindingKeys() []string { return []string{"command", "url", "use"} }
 
-// owners are the bindings to which a key belongs, as the keys that choose them.
+// owners returns the bindings that have a key, as the keys that select them.
 func owners(key string) []string {
 	switch key {
 	case "env", "dir", "worker":
@@ -145,8 +143,8 @@ func owners(key string) []string {
 	return bindingKeys()
 }
 
-// hook reads one entry. What is wrong with it is in the errors; it is nil where
-// it is no entry at all.
+// hook reads one entry. Mistakes are added to the errors; it returns nil if the
+// value is not an entry at all.
 func (r *reading) hook(v value) *Hook {
 	v.way = entryWay(v)
 	o, ok := r.object(v, append(entryKeys(), ownedKeys()...)...)
@@ -190,7 +188,7 @@ func (r *reading) hook(v value) *Hook {
 	return h
 }
 
-// entryWay is how an entry is called in what is reported about it.
+// entryWay returns the path of an entry for messages.
 func entryWay(v value) way {
 	w := way{entry: v.way.String()}
 	if v.kind != mapping {
@@ -219,8 +217,8 @@ func (r *reading) name(h *Hook, v value, o object) {
 	h.Name = s
 }
 
-// binding reads how the hook is reached: the one key that says so, and those
-// that belong to it. Where several do, each is read for its mistakes.
+// binding reads the key that selects the binding and the keys that belong to it.
+// If several are present, all are read to report their mistakes.
 func (r *reading) binding(h *Hook, v value, o object) {
 	var chosen []string
 	for _, key := range bindingKeys() {
@@ -247,7 +245,7 @@ func (r *reading) binding(h *Hook, v value, o object) {
 	}
 }
 
-// misplaced reports keys that belong to other bindings than the chosen one.
+// misplaced reports keys that belong only to bindings other than the chosen one.
 func (r *reading) misplaced(v value, o object, chosen string) {
 	for _, key := range ownedKeys() {
 		m, ok := o[key]
@@ -258,7 +256,7 @@ func (r *reading) misplaced(v value, o object, chosen string) {
 	}
 }
 
-// applying reads when the hook is asked.
+// applying reads the conditions under which the hook is asked.
 func (r *reading) applying(h *Hook, o object) {
 	if v, ok := o["event"]; ok {
 		if word, ok := r.word(v, chain.PreToolUse.String(), chain.PostToolUse.String()); ok && word == chain.PostToolUse.String() {
@@ -281,7 +279,7 @@ func (r *reading) applying(h *Hook, o object) {
 	}
 }
 
-// policy reads what the chain makes of the hook's answers.
+// policy reads how the chain treats the hook's answers.
 func (r *reading) policy(h *Hook, o object) {
 	if v, ok := o["guard"]; ok {
 		h.Guard, _ = r.boolean(v)
@@ -302,7 +300,7 @@ func (r *reading) policy(h *Hook, o object) {
 	}
 }
 
-// tools reads the names of the tools about which a hook is asked.
+// tools reads the names of the tools that a hook is asked about.
 func (r *reading) tools(v value) []string {
 	items, ok := r.list(v, `a list of names, like ["shell", "mcp__*"]`)
 	if !ok {
@@ -325,7 +323,7 @@ func (r *reading) tools(v value) []string {
 	return names
 }
 
-// use reads a guard that is part of the program.
+// use reads a guard that is built into the gateway.
 func (r *reading) use(o object) *Use {
 	u := &Use{}
 	if s, ok := r.literal(o["use"]); ok {
@@ -338,7 +336,7 @@ func (r *reading) use(o object) *Use {
 	return u
 }
 
-// options reads a mapping of any values.
+// options reads a mapping with values of any type.
 func (r *reading) options(v value) map[string]json.RawMessage {
 	if v.kind != mapping {
 		r.want(v, "a mapping of options")
@@ -353,7 +351,8 @@ func (r *reading) options(v value) map[string]json.RawMessage {
 	return all
 }
 
-// approval refuses what would let a call go without the person.
+// approval refuses settings with which a call could pass without the person's
+// answer.
 func (r *reading) approval(o object) {
 	for key, why := range map[string]string{
 		"guard":      "a person may change the input, and is asked after the hooks before this one: leave guard out",
@@ -379,7 +378,7 @@ func (r *reading) knownGuard(v value, name string) {
 	r.fail(v, "unknown guard %s%s", quote(name), hint)
 }
 
-// limits reads what a hook outside of the program may use.
+// limits reads the limits of a hook that runs outside the gateway.
 func (r *reading) limits(o object) Limits {
 	l := Limits{MaxInFlight: defaultInFlight, MaxResponseBytes: defaultResponse}
 	if v, ok := o["max_in_flight"]; ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// parseJSON reads one JSON value. A name that stands twice is left in the tree:
-// it is reported where names are looked at, with its place, like in YAML.
+// parseJSON parses one JSON value. A duplicate name stays in the tree and is
+// reported, with its place, when names are checked, as for YAML.
 func parseJSON(data []byte) (*node, []flaw) {
 	j := jsonReader{
 		data: data,
@@ -35,7 +35,7 @@ func parseJSON(data []byte) (*node, []flaw) {
 	return root, nil
 }
 
-// jsonFlaw says the library's error in our words and with our place.
+// jsonFlaw converts an error of the library to our wording and position.
 func jsonFlaw(data []byte, err error) flaw {
 	offset, message := len(data), err.Error()
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -47,20 +47,20 @@ func jsonFlaw(data []byte, err error) flaw {
 	return flaw{placeOf(data, offset), "not JSON: " + strings.TrimPrefix(message, "jsontext: ")}
 }
 
-// Error makes a flaw an error, so that reading can end with it.
+// Error makes a flaw an error, so that the parser can return it.
 func (f *flaw) Error() string { return f.message }
 
-// jsonReader turns JSON text into our tree.
+// jsonReader converts JSON text to our tree.
 type jsonReader struct {
 	data []byte
 	dec  *jsontext.Decoder
-	// seen is the place of the byte at offset, from which the next place is
-	// counted.
+	// seen is the place of the byte at offset; the next place is counted from
+	// there.
 	seen   place
 	offset int
 }
 
-// next is the place of the token that comes next.
+// next returns the place of the next token.
 func (j *jsonReader) next() place {
 	at := int(j.dec.InputOffset())
 	for at < len(j.data) && strings.IndexByte(" \t\r\n,:", j.data[at]) >= 0 {
@@ -142,7 +142,7 @@ func (j *jsonReader) elements(n *node, depth int) error {
 	return err
 }
 
-// end makes sure that only blanks follow.
+// end checks that only whitespace follows.
 func (j *jsonReader) end() error {
 	at := j.next()
 	switch _, err := j.dec.ReadToken(); {
@@ -155,15 +155,15 @@ func (j *jsonReader) end() error {
 	}
 }
 
-// isNumber reports whether a text is a number by the grammar of JSON.
+// isNumber reports whether a text is a number in JSON's grammar.
 func isNumber(s string) bool {
 	v := jsontext.Value(s)
 	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && v.Kind() == '0' && v.IsValid() &&
 		strings.TrimSpace(s) == s
 }
 
-// appendJSON appends a value as JSON text. Numbers are appended as they stand;
-// the caller has made sure that each is one.
+// appendJSON appends a value as JSON text. Numbers keep their text; the caller
+// must have checked that each is a JSON number.
 func (n *node) appendJSON(dst []byte) []byte {
 	switch n.kind {
 	case null, broken:

@@ -10,79 +10,76 @@ import (
 	"github.com/hookgate/hookgate/gateway/access"
 )
 
-// OperatorChain is the name of the operator's own chain. No tenant's chain can
+// OperatorChain is the name of the operator's own chain. A tenant's chain cannot
 // have it.
 const OperatorChain = "operator"
 
-// builtIn is what the file is called that is no file.
+// builtIn is the name that messages use for the default text.
 const builtIn = "built-in hooks"
 
-// Options say where the files are.
+// Options define the files to load.
 type Options struct {
-	// ConfigFile is the operator's file, YAML or JSON; empty where there is
-	// none.
+	// ConfigFile is the operator's file, YAML or JSON; may be empty.
 	ConfigFile string
-	// ChainsDir is the directory of the tenants' files, each NAME.yaml,
-	// NAME.yml or NAME.json the chain of that name; empty where there is none.
+	// ChainsDir is the directory of the tenants' files: NAME.yaml, NAME.yml or
+	// NAME.json is the chain NAME. May be empty.
 	ChainsDir string
-	// Default is the text of the operator's file where ConfigFile is empty;
-	// nil is no file. Its relative paths start in the working directory.
+	// Default is the text of the operator's file if ConfigFile is empty; nil
+	// means none. Its relative paths are relative to the working directory.
 	Default []byte
-	// Guards are the names that use: may have.
+	// Guards are the valid names for use:.
 	Guards []string
-	// AgentsDir is the directory of the agents' profiles, each NAME.yaml,
-	// NAME.yml or NAME.json the agent of that name; empty where there is none.
+	// AgentsDir is the directory of the agents' profiles: NAME.yaml, NAME.yml or
+	// NAME.json is the agent NAME. May be empty.
 	AgentsDir string
-	// CallersFile is who may call the gateway, YAML or JSON; empty where callers
-	// are not told apart.
+	// CallersFile lists the gateway's callers, YAML or JSON; empty if callers
+	// are not authenticated.
 	CallersFile string
-	// AgentEnvironment is what every agent may find in its environment, as
-	// NAME=VALUE. The names of a profile's env_allowlist come on top.
+	// AgentEnvironment is the base environment of every agent, as NAME=VALUE.
+	// The variables in a profile's env_allowlist are added to it.
 	AgentEnvironment []string
-	// LookupEnv finds the variable of ${NAME}; nil is that none is set.
+	// LookupEnv resolves ${NAME}; nil resolves none.
 	LookupEnv func(name string) (string, bool)
 }
 
-// Set is everything that was read at one moment. It is not changed after it was
-// loaded.
+// Set is the configuration as it was at one moment. It is immutable after
+// loading.
 type Set struct {
-	// Operator is the operator's file, nil where none was configured.
+	// Operator is the operator's file; nil if none was configured.
 	Operator *File
-	// Chains are the tenants' files by the names of their chains.
+	// Chains maps chain names to the tenants' files.
 	Chains map[string]*File
-	// Agents are the agents' profiles by their names.
+	// Agents maps agent names to their profiles.
 	Agents map[string]*Agent
-	// Callers are who may call, nil where they are not told apart.
+	// Callers are the gateway's callers; nil if they are not authenticated.
 	Callers *access.Rules
 	// Sum is the hash of the names and contents of every file that was read,
-	// those included that the files refer to. Two sets with one sum are the
-	// same.
+	// including those that other files refer to. Two sets with equal sums are
+	// identical.
 	Sum [sha256.Size]byte
-	// Warnings are what is allowed and probably not meant: of the operator's
-	// file, of the chains' by name, each by line, and of their directory.
+	// Warnings list what is valid but probably not intended: of the operator's
+	// file, of the chains by name, each by line, and of their directory.
 	Warnings []Warning
 
 	options Options
 	dirs    []string
 	files   []string            // that were read, in order
 	listed  map[string][]string // the names in directories that were listed
-	// watchdog is that of all sets that follow each other.
+	// watchdog is shared by all successors of a set.
 	watchdog *watchdog
 }
 
 // Load reads and checks all files. The error is of type [Errors], unless the
-// working directory cannot be found.
+// working directory cannot be determined.
 func Load(o Options) (*Set, error) {
 	return new(watchdog).do(readPatience, func(at *whereabouts) (*Set, error) { return load(o, nil, at) })
 }
 
-// Next reads the same files again, as the configuration that is to follow s.
-// Beyond the mistakes that Load finds it is an error that the operator's file,
-// the directory of the chains or of the agents, or everything in one of them at
-// once is gone: that is how a volume looks that was not filled, and nobody
-// removes a guard in this way.
-// The set that Next is called on stays as it is; it is what Next returns where
-// no file has changed.
+// Next reads the same files again, as the successor of s. In addition to the
+// mistakes that Load finds, it is an error if the operator's file, the directory
+// of the chains or of the agents, or all files in one of them have disappeared:
+// that is what an unmounted volume looks like, and it must not remove guards.
+// Next does not change s, and returns s itself if no file has changed.
 func (s *Set) Next() (*Set, error) {
 	return s.watchdog.do(readPatience, func(at *whereabouts) (*Set, error) {
 		if s.isCurrent(at) {
@@ -92,8 +89,8 @@ func (s *Set) Next() (*Set, error) {
 	})
 }
 
-// isCurrent reports whether the files are still those that were loaded, without
-// parsing them: this is asked at every poll.
+// isCurrent reports whether the files are unchanged. It does not parse them,
+// because it runs on every poll.
 func (s *Set) isCurrent(at *whereabouts) bool {
 	snap := newSnapshot()
 	snap.at = at
@@ -115,13 +112,13 @@ func (s *Set) isCurrent(at *whereabouts) bool {
 	return snap.sum() == s.Sum && snap.changed() == ""
 }
 
-// Dirs are the absolute directories in which a change can change the set, in
-// order. They are what [Watch] is to watch.
+// Dirs returns the absolute paths of the directories in which a change can
+// affect the set, sorted. They are the input of [Watch].
 func (s *Set) Dirs() []string { return s.dirs }
 
-// load takes snapshots until one has not changed while it was taken. One that
-// has is never good, however it reads: a revision that was replaced is being
-// deleted, and a list of what is left of it would be a list of too few.
+// load takes snapshots until one did not change while it was taken. A snapshot
+// that did is discarded even if it is valid: a replaced revision is being
+// deleted, so its file list may be incomplete.
 func load(o Options, previous *Set, at *whereabouts) (*Set, error) {
 	var changed string
 	for range attempts {
@@ -178,7 +175,7 @@ func build(o Options, previous *Set, snap *snapshot) (*Set, error) {
 	return l.set, nil
 }
 
-// operator reads the operator's file.
+// operator loads the operator's file.
 func (l *loader) operator() error {
 	name, data := l.options.ConfigFile, l.options.Default
 	switch {
@@ -216,7 +213,7 @@ func (l *loader) file(chain, name, path string, data []byte) *File {
 	return f
 }
 
-// reading returns one of the file at path, which errors call name.
+// reading returns the reading of the file at path, called name in errors.
 func (l *loader) reading(name, path string) *reading {
 	return &reading{
 		file: name, dir: filepath.Dir(path), home: homeOf(path), guards: l.options.Guards,
@@ -224,13 +221,13 @@ func (l *loader) reading(name, path string) *reading {
 	}
 }
 
-// took takes the mistakes of a file that was read.
+// took collects the mistakes of a file.
 func (l *loader) took(r *reading) {
 	sortErrors(r.errors)
 	l.errors = append(l.errors, r.errors...)
 }
 
-// lookup finds a variable.
+// lookup resolves a variable.
 func (o *Options) lookup(name string) (string, bool) {
 	if o.LookupEnv == nil {
 		return "", false
@@ -238,12 +235,12 @@ func (o *Options) lookup(name string) (string, bool) {
 	return o.LookupEnv(name)
 }
 
-// fail reports a mistake of a whole file or directory.
+// fail reports a mistake that concerns a whole file or directory.
 func (l *loader) fail(name string, err error) {
 	l.errors = append(l.errors, Error{Position{File: name}, err.Error()})
 }
 
-// chains reads the tenants' files.
+// chains loads the tenants' files.
 func (l *loader) chains() error {
 	f := folder{
 		path: l.options.ChainsDir, one: "chain",
@@ -265,7 +262,7 @@ func (l *loader) chains() error {
 	return err
 }
 
-// isOperators reports whether a file is one of the operator's, which may lie in
+// isOperators reports whether a file is one of the operator's, which may be in
 // the directory of the chains.
 func (l *loader) isOperators(path string) bool {
 	return slices.ContainsFunc([]string{l.options.ConfigFile, l.options.CallersFile}, func(own string) bool {
@@ -274,7 +271,7 @@ func (l *loader) isOperators(path string) bool {
 	})
 }
 
-// warn reports something about a whole file or directory.
+// warn reports a warning that concerns a whole file or directory.
 func (l *loader) warn(name, message string) {
 	l.warnings[""] = append(l.warnings[""], Warning{Position{File: name}, message})
 }

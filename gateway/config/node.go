@@ -1,35 +1,35 @@
 package config
 
-// node is a value of a file, whichever of the two languages it is written in.
+// node is a value in a file, YAML or JSON.
 type node struct {
 	kind kind
 	at   place
-	// text is the value of a text, the digits of a number exactly as they
-	// stand in the file, and true or false.
+	// text is the value of a string, the text of a number exactly as in the
+	// file, or true or false.
 	text string
-	// bare is whether a text stands without quotes in a YAML file, where it
-	// may have been meant as something else.
+	// bare is set for an unquoted string in YAML, which may have been intended
+	// as another type.
 	bare    bool
 	items   []*node  // of a list
 	members []member // of a mapping, in the order of the file
 }
 
-// member is one key of a mapping with its value.
+// member is a key of a mapping with its value.
 type member struct {
 	key   string
 	at    place
 	value *node
 }
 
-// place is a line and a column, both from 1.
+// place is a line and a column, both counted from 1.
 type place struct{ line, column int }
 
-// kind is what a value is.
+// kind is the type of a value.
 type kind uint8
 
 const (
-	// broken is a value about which a mistake has been reported already: who
-	// reads it says nothing more.
+	// broken is a value whose mistake was already reported; nothing more is
+	// reported about it.
 	broken kind = iota
 	null
 	boolean
@@ -39,7 +39,7 @@ const (
 	mapping
 )
 
-// String is how errors call a value of that kind.
+// String returns the name of the kind in errors.
 func (k kind) String() string {
 	switch k {
 	case null:
@@ -60,7 +60,7 @@ func (k kind) String() string {
 	return "a broken value"
 }
 
-// member returns the first value of key, nil where there is none.
+// member returns the first value of key, nil if there is none.
 func (n *node) member(key string) *node {
 	for _, m := range n.members {
 		if m.key == key {

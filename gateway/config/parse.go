@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// maxFile is the largest file that is read, in bytes.
+	// maxFile is the largest accepted file, in bytes.
 	maxFile = 4 << 20
-	// maxDepth is how deep lists and mappings may stand in each other.
+	// maxDepth is the maximum nesting of lists and mappings.
 	maxDepth = 64
-	// maxAliased is how many values the aliases of one file may stand for
-	// together, so that a small file cannot become a large one.
+	// maxAliased is the maximum number of values that the aliases of one file
+	// may expand to in total, so that a small file cannot become a huge one.
 	maxAliased = 10_000
 )
 
-// flaw is a mistake in the language of a file rather than in what it says.
+// flaw is a syntax error, as opposed to a mistake in the content.
 type flaw struct {
 	at      place
 	message string
 }
 
-// parse reads a file as a tree. The root is nil where the file holds nothing,
-// or nothing that could be read, which the flaws then say.
+// parse parses a file to a tree. The root is nil if the file is empty, or if
+// nothing could be parsed, which the flaws then explain.
 func parse(file string, data []byte) (*node, []flaw) {
 	root, flaws := parseAny(file, data)
 	if root != nil && root.kind == null {
@@ -48,7 +48,8 @@ func parseAny(file string, data []byte) (*node, []flaw) {
 	return parseYAML(data)
 }
 
-// invalidUTF8 returns where data stops being UTF-8, -1 where it does not.
+// invalidUTF8 returns the offset of the first invalid byte, -1 if there is
+// none.
 func invalidUTF8(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -63,7 +64,7 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// placeOf is the line and column of a byte.
+// placeOf returns the line and column of an offset.
 func placeOf(data []byte, offset int) place {
 	before := data[:min(offset, len(data))]
 	line := bytes.Count(before, []byte{'\n'})

@@ -12,10 +12,10 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// pointer is a JSON pointer (RFC 6901) into a request, one token a level.
+// pointer is a JSON pointer (RFC 6901) into a request, split into its tokens.
 type pointer []string
 
-// requestFields are the fields of a request that the contract knows.
+// requestFields are the request fields that the contract defines.
 func requestFields() []string {
 	return []string{
 		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "input", "output", "is_error",
@@ -48,14 +48,15 @@ func (r *reading) field(v value, event chain.Event) pointer {
 	return tokens
 }
 
-// lookup finds the value that the pointer leads to: yes and the value, no where
-// there is none, unknown where the way leads through what has no members.
+// lookup finds the value at the pointer. It returns yes with the value, no if
+// the value does not exist, and unknown if the path leads through a value
+// without members.
 func (p pointer) lookup(req *chain.Request) (json.RawMessage, truth) {
 	if len(p) == 0 {
 		return nil, unknown
 	}
-	// The two fields with a life of their own are cut out by the contract
-	// already; whatever else the request has before them need not be read.
+	// Parsing the request has already located input and output, so the rest of
+	// the envelope need not be scanned for them.
 	switch p[0] {
 	case "input":
 		return p[1:].in(req.Input())
@@ -68,8 +69,8 @@ func (p pointer) lookup(req *chain.Request) (json.RawMessage, truth) {
 	return p.in(req.JSON())
 }
 
-// in finds a value in a JSON text that was read strictly before. Only the way
-// to the value is looked at.
+// in finds a value in JSON text that was validated before. It decodes only
+// along the path.
 func (p pointer) in(text json.RawMessage) (json.RawMessage, truth) {
 	if len(p) == 0 {
 		return text, yes
@@ -93,7 +94,7 @@ func (p pointer) in(text json.RawMessage) (json.RawMessage, truth) {
 	return json.RawMessage(value), yes
 }
 
-// toMember moves on to the value of a member of the object that comes next.
+// toMember advances to the value of a member of the next object.
 func toMember(dec *jsontext.Decoder, name string) truth {
 	if _, err := dec.ReadToken(); err != nil {
 		return unknown
@@ -113,11 +114,11 @@ func toMember(dec *jsontext.Decoder, name string) truth {
 	return no
 }
 
-// toItem moves on to an item of the array that comes next.
+// toItem advances to an element of the next array.
 func toItem(dec *jsontext.Decoder, index string) truth {
 	n, err := strconv.ParseUint(index, 10, 31)
 	if err != nil || strconv.FormatUint(n, 10) != index {
-		return unknown // an array has no such members, and was not expected
+		return unknown // not an index: the path expects an object here
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return unknown
@@ -133,8 +134,8 @@ func toItem(dec *jsontext.Decoder, index string) truth {
 	return no
 }
 
-// normal is a JSON value in the one form that all equal values have: no blanks,
-// members in order, no needless escapes. Numbers stay as they are written.
+// normal returns a canonical form that equal JSON values share: no whitespace,
+// sorted members, no unnecessary escapes. Numbers keep their text.
 func normal(value json.RawMessage) ([]byte, bool) {
 	v := jsontext.Value(value).Clone()
 	err := v.Format(jsontext.ReorderRawObjects(true), jsontext.AllowInvalidUTF8(true))

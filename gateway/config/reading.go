@@ -9,31 +9,31 @@ import (
 	"unicode/utf8"
 )
 
-// reading is one file while it is read. Its methods return false where a value
-// is not what it should be, and have then said so: who reads on finds the rest
-// of the mistakes.
+// reading is the state of reading one file. Its methods report a mistake and
+// return false, so that the caller can continue and find the other mistakes.
 type reading struct {
-	file   string // as it was configured
-	dir    string // absolute; where relative paths of files start
-	home   string // absolute; where relative directories of commands start
+	file   string // as configured
+	dir    string // absolute; relative file paths start here
+	home   string // absolute; relative directories of commands start here
 	fill   filler
 	guards []string
-	// operators is whether the file is the operator's own.
+	// operators is set for the operator's own file.
 	operators bool
 	errors    Errors
 	warnings  []Warning
 }
 
-// value is a node with the way that leads to it.
+// value is a node with its path.
 type value struct {
 	*node
 	way way
-	// key and keyAt are the key whose value it is, and where that stands.
+	// key and keyAt are the key of the value and its place.
 	key   string
 	keyAt place
 }
 
-// way leads to a value: the entry, in words, and the keys inside of it.
+// way is the path of a value: the entry, described in words, and the keys
+// within it.
 type way struct{ entry, keys string }
 
 func (w way) String() string {
@@ -59,7 +59,7 @@ func (w way) item(i int) way {
 	return w
 }
 
-// isPlain reports whether a key can stand in a path without quotes.
+// isPlain reports whether a key needs no quotes in a path.
 func isPlain(key string) bool {
 	return key != "" && len(key) <= 64 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
@@ -72,7 +72,7 @@ func (r *reading) failAt(at place, w way, format string, args ...any) {
 	r.errors = append(r.errors, Error{r.position(at, w), fmt.Sprintf(format, args...)})
 }
 
-// fail reports a mistake in a value.
+// fail reports a mistake at a value.
 func (r *reading) fail(v value, format string, args ...any) {
 	r.failAt(v.at, v.way, format, args...)
 }
@@ -81,14 +81,14 @@ func (r *reading) warn(v value, format string, args ...any) {
 	r.warnings = append(r.warnings, Warning{r.position(v.at, v.way), fmt.Sprintf(format, args...)})
 }
 
-// want reports a value that is not of the wanted kind.
+// want reports a value of the wrong type.
 func (r *reading) want(v value, wanted string) {
 	if v.kind != broken {
 		r.fail(v, "want %s, not %s", wanted, describe(v.node))
 	}
 }
 
-// describe says what a value is, for the one who wrote it.
+// describe describes a value to the author of the file.
 func describe(n *node) string {
 	switch n.kind {
 	case text:
@@ -102,7 +102,7 @@ func describe(n *node) string {
 	return n.kind.String()
 }
 
-// quote quotes what stands in a file, without its end where it is long.
+// quote quotes a text from a file, shortening a long one.
 func quote(s string) string {
 	const longest = 80
 	if len(s) <= longest {
@@ -115,8 +115,7 @@ func quote(s string) string {
 	return strconv.Quote(s[:end]) + "…"
 }
 
-// unique returns the members of a mapping, and reports each key that stands
-// twice.
+// unique returns the members of a mapping, and reports duplicate keys.
 func (r *reading) unique(v value) []value {
 	first := make(map[string]place, len(v.members))
 	all := make([]value, 0, len(v.members))
@@ -131,10 +130,10 @@ func (r *reading) unique(v value) []value {
 	return all
 }
 
-// object is the values of a mapping by their keys.
+// object maps the keys of a mapping to their values.
 type object map[string]value
 
-// object reads a mapping whose keys are known.
+// object reads a mapping with known keys only.
 func (r *reading) object(v value, known ...string) (object, bool) {
 	if v.kind != mapping {
 		r.want(v, "a mapping")
@@ -155,7 +154,7 @@ func (r *reading) object(v value, known ...string) (object, bool) {
 	return o, true
 }
 
-// text reads a text.
+// text reads a string.
 func (r *reading) text(v value) (string, bool) {
 	switch v.kind {
 	case text:
@@ -169,8 +168,8 @@ func (r *reading) text(v value) (string, bool) {
 	return "", false
 }
 
-// literal reads a text in which nothing is filled in, and says so to who
-// expects it.
+// literal reads a string in which references are not resolved, and reports an
+// attempt to use one.
 func (r *reading) literal(v value) (string, bool) {
 	s, ok := r.text(v)
 	if ok && strings.Contains(s, "${") {
@@ -180,7 +179,7 @@ func (r *reading) literal(v value) (string, bool) {
 	return s, ok
 }
 
-// word reads one of a few words.
+// word reads one of several words.
 func (r *reading) word(v value, known ...string) (string, bool) {
 	if v.kind != text {
 		r.want(v, listed(known, "or"))
@@ -193,8 +192,8 @@ func (r *reading) word(v value, known ...string) (string, bool) {
 	return v.text, true
 }
 
-// boolean reads true or false. YAML once had more words for them, which are
-// texts today.
+// boolean reads true or false. Words such as yes, which YAML 1.1 had for them,
+// are strings.
 func (r *reading) boolean(v value) (b, ok bool) {
 	switch {
 	case v.kind == boolean:
@@ -209,10 +208,10 @@ func (r *reading) boolean(v value) (b, ok bool) {
 	return false, false
 }
 
-// whole reads a whole number from 1 to most.
+// whole reads an integer from 1 to most.
 func (r *reading) whole(v value, most int64) (int64, bool) { return r.between(v, 1, most) }
 
-// between reads a whole number from least to most.
+// between reads an integer from least to most.
 func (r *reading) between(v value, least, most int64) (int64, bool) {
 	if v.kind != number {
 		r.want(v, "a whole number")
@@ -223,7 +222,7 @@ func (r *reading) between(v value, least, most int64) (int64, bool) {
 		r.fail(v, "want a whole number in plain digits, not %.40s", v.text)
 		return 0, false
 	}
-	// A number that does not fit is out of bounds as well.
+	// An integer that overflows is out of bounds, too.
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	if err != nil || n < least || n > most {
 		r.fail(v, "%.40s is not between %d and %d", v.text, least, most)
@@ -253,7 +252,7 @@ func (r *reading) json(v value) (json.RawMessage, bool) {
 	return v.appendJSON(nil), true
 }
 
-// checkJSON reports what JSON has no words for.
+// checkJSON reports values that JSON cannot express.
 func (r *reading) checkJSON(v value) bool {
 	ok := true
 	switch v.kind {
@@ -280,7 +279,7 @@ func (r *reading) checkJSON(v value) bool {
 	return ok
 }
 
-// printable reports a text that cannot stand in a message or a label.
+// printable reports a string that cannot be part of a message or a label.
 func (r *reading) printable(v value, s string, longest int) bool {
 	switch {
 	case s == "":

@@ -7,23 +7,21 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Chain is what the files come to for one chain: the operator's hooks and its
-// own, and what holds for them together.
+// Chain is the effective configuration of one chain: the operator's hooks and its
+// own, with their common settings.
 type Chain struct {
 	Name string
-	// Budget is the longest a decision may take: the smaller of the operator's
-	// and its own. The operator's is 20 s where it does not say, and so is that
-	// of a chain without an operator.
+	// Budget is the maximum duration of a decision: the smaller one of the
+	// operator's file and the chain's own. The default is 20 s.
 	Budget time.Duration
-	// OnUncovered denies where either file says so, and allows where neither
-	// does.
+	// OnUncovered denies if either file says so, otherwise allows.
 	OnUncovered chain.Coverage
-	// Hooks are the operator's in their order, then its own.
+	// Hooks are the operator's hooks in order, then the chain's own.
 	Hooks []*Hook
 }
 
-// Chain returns the chain of a name; [OperatorChain] is the operator's own. It
-// returns false where there is no such file.
+// Chain returns the named chain; [OperatorChain] is the operator's own. It
+// returns false if there is no such file.
 func (s *Set) Chain(name string) (Chain, bool) {
 	own := s.Chains[name]
 	if name == OperatorChain {
@@ -52,15 +50,15 @@ func (s *Set) Chain(name string) (Chain, bool) {
 	return c, true
 }
 
-// WorstCase is how long the hooks of the chain can take together at an event,
-// if each takes all of its time, for the tool for which that is longest. It is
-// never less than that. Hooks that are asked one after the other add up, and a
-// run of neighbouring guards counts with its longest, since they are asked at
-// the same time. Shadows are waited for by nobody, and the time of a person is no
-// part of a budget.
+// WorstCase returns an upper bound of how long the chain's hooks can take at an
+// event if each uses its whole timeout, for the tool with the longest sum. Hooks
+// that are asked in sequence add up; a run of neighboring guards counts with its
+// longest timeout, because they are asked concurrently. Shadows do not count,
+// because nothing waits for them, nor does the time of a person, which is not
+// part of the budget.
 func (c Chain) WorstCase(event chain.Event) time.Duration {
-	// Any tool that no hook names exactly meets, at most, the hooks that match
-	// by a pattern or have no list.
+	// A tool that no hook names exactly is covered by at most the hooks with a
+	// matching pattern or without a list.
 	longest := worst(c.Hooks, func(h *Hook) bool {
 		return h.Event == event && (len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, isPattern))
 	})
@@ -74,8 +72,8 @@ func (c Chain) WorstCase(event chain.Event) time.Duration {
 	return longest
 }
 
-// PersonCase is how long people can take together at an event, on top of what the
-// hooks do.
+// PersonCase returns how long people can take in total at an event, in addition
+// to WorstCase.
 func (c Chain) PersonCase(event chain.Event) time.Duration {
 	var total time.Duration
 	for _, h := range c.Hooks {
@@ -86,12 +84,12 @@ func (c Chain) PersonCase(event chain.Event) time.Duration {
 	return total
 }
 
-// worst is how long the hooks that apply can take together.
+// worst returns how long the hooks that apply can take in total.
 func worst(hooks []*Hook, applies func(*Hook) bool) time.Duration {
-	var total, run time.Duration // run is of the guards that are asked together
+	var total, run time.Duration // run is the longest timeout in the current run of guards
 	for _, h := range hooks {
 		switch {
-		case h.Mode == chain.Shadow || !applies(h): // ends no run
+		case h.Mode == chain.Shadow || !applies(h): // does not end a run
 		case h.IsApproval():
 			total += run
 			run = 0

@@ -12,34 +12,34 @@ import (
 	"slices"
 )
 
-// volumeLink is the name of the symbolic link through which a mounted ConfigMap
-// or Secret changes all its files at once: each revision is a directory of its
-// own, and the link is renamed over to the next.
+// volumeLink is the symbolic link through which a mounted ConfigMap or Secret
+// replaces all its files atomically: each revision is a directory, and the link
+// is renamed over to the next one.
 const volumeLink = "..data"
 
-// attempts is how often a snapshot is taken anew because it changed meanwhile.
+// attempts is how often a snapshot is retried because it changed meanwhile.
 const attempts = 10
 
 // snapshot reads files as of one moment (F5). The first use of a directory pins
-// the revision of it that all later reads see, also where the directory is
-// switched to another in between.
+// its revision for all later reads, even if the directory is switched to
+// another revision in between.
 type snapshot struct {
 	pins map[string]*pin   // by directory
 	read map[string][]byte // by absolute path
-	dirs map[string]bool   // where a change can happen
-	// listed are the names in the directories that were listed.
+	dirs map[string]bool   // directories in which a change can happen
+	// listed maps the directories that were listed to the names in them.
 	listed map[string][]string
-	at     *whereabouts // nil where nobody asks
+	at     *whereabouts // may be nil
 }
 
-// pin is a directory as it stood when it was first used.
+// pin is the state of a directory when it was first used.
 type pin struct {
-	// link is the symbolic link whose target is the revision, empty where
-	// there is none; target is where it pointed.
+	// link is the symbolic link to the revision, empty if there is none; target
+	// is what it pointed to.
 	link, target string
-	// root holds on to the revision, even while it is being deleted.
+	// root keeps the revision open, even while it is being deleted.
 	root *os.Root
-	err  error // of opening it
+	err  error // from opening root
 }
 
 func newSnapshot() *snapshot {
@@ -51,13 +51,14 @@ func newSnapshot() *snapshot {
 func (s *snapshot) close() {
 	for _, p := range s.pins {
 		if p.root != nil {
-			_ = p.root.Close() // it was only read from
+			_ = p.root.Close() // it was opened only for reading
 		}
 	}
 }
 
-// changed names a directory that leads elsewhere than when it was first used.
-// It is empty where there is none: what was read is what is there.
+// changed returns a directory that has been switched to another target since it
+// was first used, or "" if there is none, so that what was read is still
+// current.
 func (s *snapshot) changed() string {
 	for _, dir := range slices.Sorted(maps.Keys(s.pins)) {
 		if now := look(dir); now.link != s.pins[dir].link || now.target != s.pins[dir].target {
@@ -67,8 +68,8 @@ func (s *snapshot) changed() string {
 	return ""
 }
 
-// look is where a directory leads to now. A plain directory leads to itself,
-// or, where it is or lies behind a symbolic link, to where that points.
+// look returns the current target of a directory. For a plain directory this is
+// the directory itself with its symbolic links resolved.
 func look(dir string) pin {
 	link := filepath.Join(dir, volumeLink)
 	if target, err := os.Readlink(link); err == nil {
@@ -80,10 +81,10 @@ func look(dir string) pin {
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		return pin{target: target}
 	}
-	return pin{target: dir} // what is wrong with it is said by who opens it
+	return pin{target: dir} // whoever opens it reports the error
 }
 
-// pin returns a directory as it stood when it was first used.
+// pin returns the state of a directory when it was first used.
 func (s *snapshot) pin(dir string) *pin {
 	if p, ok := s.pins[dir]; ok {
 		return p
@@ -96,8 +97,8 @@ func (s *snapshot) pin(dir string) *pin {
 	return &p
 }
 
-// open opens name in dir; the name . is the directory itself. It is taken from
-// the innermost volume that holds it, and from the directory where none does.
+// open opens name in dir; "." is the directory itself. The file is taken from
+// the innermost volume that contains it, or from the directory if none does.
 func (s *snapshot) open(dir, name string) (*os.File, error) {
 	s.at.reads(filepath.Join(dir, name))
 	own := s.pin(dir)
@@ -119,15 +120,15 @@ func (s *snapshot) open(dir, name string) (*os.File, error) {
 	}
 	s.dirs[dir] = true
 	if own.link != "" {
-		// The revision does not have it, but the directory may: not everything
-		// in it needs to belong to the volume.
+		// The revision lacks the file, but the directory may have it: not all
+		// of its files need to belong to the volume.
 		return openReadable(os.Stat, os.Open, filepath.Join(dir, name))
 	}
 	return openReadable(os.Stat, os.Open, filepath.Join(own.target, name))
 }
 
-// openReadable opens what can be read to its end: opening a pipe would wait for
-// somebody to write into it.
+// openReadable opens only regular files and directories, which have an end:
+// opening a pipe would block until somebody writes to it.
 func openReadable(stat func(string) (fs.FileInfo, error), open func(string) (*os.File, error), name string) (*os.File, error) {
 	info, err := stat(name)
 	if err != nil {
@@ -160,8 +161,8 @@ func (s *snapshot) file(path string) ([]byte, error) {
 	return data, nil
 }
 
-// names are the names of what is in a directory, in order. The error reads on
-// after the directory's name.
+// names returns the sorted names in a directory. The error reads on after the
+// directory's name.
 func (s *snapshot) names(dir string) ([]string, error) {
 	file, err := s.open(dir, ".")
 	if err != nil {
@@ -177,15 +178,15 @@ func (s *snapshot) names(dir string) ([]string, error) {
 	return names, nil
 }
 
-// addDefault adds the text that stands in for the operator's file, so that the
-// sum covers it.
+// addDefault adds the text that replaces the operator's file, so that the sum
+// covers it.
 func (s *snapshot) addDefault(text []byte) {
 	if text != nil {
 		s.read[builtIn] = text
 	}
 }
 
-// sum is the hash of every file that was read, with its name.
+// sum returns the hash of the names and contents of all files that were read.
 func (s *snapshot) sum() [sha256.Size]byte {
 	d := newDigest()
 	for _, path := range slices.Sorted(maps.Keys(s.read)) {
@@ -195,7 +196,7 @@ func (s *snapshot) sum() [sha256.Size]byte {
 	return d.sum()
 }
 
-// plainly says an error of the file system so that it reads on after a name.
+// plainly rewords a file-system error so that it reads on after a name.
 func plainly(err error) error {
 	var inner *fs.PathError
 	switch {

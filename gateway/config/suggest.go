@@ -7,8 +7,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/internal/suggest"
 )
 
-// didYouMean names the known word that was probably meant, as the end of a
-// message; it is empty where none is near.
+// didYouMean suggests the known word that was probably meant, as the end of a
+// message; it returns "" if none is similar.
 func didYouMean(word string, known []string) string {
 	best := suggest.Nearest(word, known)
 	if best == "" {

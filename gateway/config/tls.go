@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// TLS is whom an https endpoint has to be, and who the gateway is to it.
+// TLS authenticates an https endpoint and the gateway to each other.
 type TLS struct {
-	// Roots are whom to trust; nil is whom the system trusts.
+	// Roots verify the endpoint; nil means the system's roots.
 	Roots *x509.CertPool
-	// Certificate is what the gateway shows; nil is nothing.
+	// Certificate is the gateway's client certificate; may be nil.
 	Certificate *tls.Certificate
-	// RootsUntil and CertificateUntil are when the first of them ends; zero
-	// where there is none.
+	// RootsUntil and CertificateUntil are the earliest expiry of each; zero if
+	// there is none.
 	RootsUntil, CertificateUntil time.Time
-	// ServerName is the name the endpoint has to prove; empty is the host of
-	// its URL.
+	// ServerName is the name that the endpoint's certificate must have; empty
+	// means the host of its URL.
 	ServerName string
 
-	// read is what the fields above were made of, for the fingerprint.
+	// read is the content that the fields were parsed from, for the
+	// fingerprint.
 	read [][]byte
 }
 
-// tls reads whom an endpoint has to be. The files are read here, so that they
-// are of one moment with the file that names them.
+// tls reads the TLS settings. The files are read here, so that they belong to
+// the same snapshot as the file that names them.
 func (r *reading) tls(v value) *TLS {
 	o, ok := r.object(v, "ca_file", "cert_file", "key_file", "server_name")
 	if !ok {
@@ -76,7 +77,7 @@ func (r *reading) pair(t *TLS, v, cert, key value) {
 	t.CertificateUntil = firstEnd(pair.Certificate)
 }
 
-// certificatesIn are the certificates of a file in PEM form.
+// certificatesIn returns the certificates in a PEM file, in DER form.
 func certificatesIn(text []byte) (all [][]byte) {
 	for {
 		var block *pem.Block
@@ -89,8 +90,8 @@ func certificatesIn(text []byte) (all [][]byte) {
 	}
 }
 
-// firstEnd is when the first of some certificates ends. Those that cannot be
-// read are in no pool either.
+// firstEnd returns the earliest expiry of some certificates. Unparsable ones
+// are skipped, as they are when a pool is built.
 func firstEnd(all [][]byte) (first time.Time) {
 	for _, der := range all {
 		c, err := x509.ParseCertificate(der)
@@ -101,7 +102,7 @@ func firstEnd(all [][]byte) (first time.Time) {
 	return first
 }
 
-// pem reads a file that a value names.
+// pem reads the PEM file that a value names.
 func (r *reading) pem(t *TLS, v value) ([]byte, bool) {
 	name, ok := r.filled(v)
 	if !ok {
@@ -114,7 +115,7 @@ func (r *reading) pem(t *TLS, v value) ([]byte, bool) {
 	return data, ok
 }
 
-// named reads a file that a value names.
+// named reads the file that a value names.
 func (r *reading) named(v value, name string) ([]byte, bool) {
 	if name == "" {
 		r.fail(v, "is empty: want the name of a file")

@@ -17,8 +17,8 @@ func (h *Hook) covers(tool string) bool {
 	return len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, func(pattern string) bool { return chain.MatchTool(pattern, tool) })
 }
 
-// warned adds the warnings that only whole chains give reason for, and returns
-// all of them in order.
+// warned adds the warnings that concern whole chains, and returns all warnings
+// in order.
 func (l *loader) warned() []Warning {
 	var all []Warning
 	for _, name := range l.set.chainNames() {
@@ -32,7 +32,7 @@ func (l *loader) warned() []Warning {
 	return append(all, l.warnings[""]...)
 }
 
-// chainNames are the names of all chains, the operator's first.
+// chainNames returns the names of all chains, the operator's first.
 func (s *Set) chainNames() []string {
 	names := slices.Sorted(maps.Keys(s.Chains))
 	if s.Operator != nil {
@@ -41,7 +41,7 @@ func (s *Set) chainNames() []string {
 	return names
 }
 
-// file is a chain's own file.
+// file returns a chain's own file.
 func (s *Set) file(name string) *File {
 	if name == OperatorChain {
 		return s.Operator
@@ -60,7 +60,7 @@ func warnEmpty(c Chain, f *File) []Warning {
 	}}
 }
 
-// warnTimes warns of times that do not fit into the budget.
+// warnTimes warns of timeouts that exceed the budget.
 func warnTimes(c Chain, f *File) []Warning {
 	var all []Warning
 	for _, h := range f.Hooks {
@@ -75,7 +75,7 @@ func warnTimes(c Chain, f *File) []Warning {
 		}
 	}
 	if c.Name != OperatorChain && len(f.Hooks) == 0 && f.Budget == 0 {
-		return all // its times are the operator's, and said there
+		return all // only the operator's hooks, which are reported for the operator's chain
 	}
 	longest, at := time.Duration(0), chain.PreToolUse
 	for _, event := range chain.Events() {

@@ -13,27 +13,26 @@ const (
 	defaultPoll     = 10 * time.Second
 )
 
-// WatchOptions say what is watched and who is told.
+// WatchOptions configure [Watch].
 type WatchOptions struct {
-	// Dirs are the directories to watch, as [Set.Dirs] returns them. It is
-	// asked again after every report, so that a configuration that was
-	// accepted brings its own.
+	// Dirs returns the directories to watch, as [Set.Dirs] does. It is called
+	// again after every report, so that a new configuration can add
+	// directories.
 	Dirs func() []string
-	// Changed is told that something may have changed. It is not called while
-	// it runs. Whether something has is for the caller to find out: load, and
-	// compare the sums.
+	// Changed is called when something may have changed, never concurrently.
+	// The caller must load and compare the sums to find out.
 	Changed func()
-	// Debounce is how long nothing has to happen before Changed is called;
-	// 0 is 100 ms.
+	// Debounce is how long it must be quiet before Changed is called; 0 means
+	// 100 ms.
 	Debounce time.Duration
-	// Poll is how often Changed is called at least, whatever is noticed;
-	// 0 is 10 s.
+	// Poll is the maximum interval between calls of Changed, even without
+	// events; 0 means 10 s.
 	Poll time.Duration
-	// Logger is told where watching is not possible; nil is nobody.
+	// Logger is told if watching is not possible; may be nil.
 	Logger *slog.Logger
 }
 
-// notifier tells what happens in directories. It is fsnotify's watcher.
+// notifier reports events in directories. It is fsnotify's watcher.
 type notifier interface {
 	Add(dir string) error
 	Remove(dir string) error
@@ -41,14 +40,14 @@ type notifier interface {
 	Close() error
 }
 
-// Watch calls Changed whenever something happened in the directories and has
-// settled, and every Poll regardless. It calls it once at the beginning, so
-// that nothing is missed that happened since the caller loaded. It returns when
-// ctx ends, and has then left nothing behind.
+// Watch calls Changed whenever something has happened in the directories and
+// has settled, and at least every Poll. It also calls it once at the beginning,
+// so that a change since the caller's load is not missed. It returns when ctx
+// ends, after releasing everything.
 //
-// A directory is watched as a whole and every event in it counts: how a file
-// is replaced is the business of whoever replaces it. Where the system cannot
-// watch, the poll is what remains; that is logged once.
+// A directory is watched as a whole, and every event in it counts, because
+// files can be replaced in many ways. If the system cannot watch, only the poll
+// remains; that is logged once.
 func Watch(ctx context.Context, o WatchOptions) {
 	if o.Debounce <= 0 {
 		o.Debounce = defaultDebounce
@@ -69,16 +68,16 @@ func Watch(ctx context.Context, o WatchOptions) {
 	w.run(ctx)
 }
 
-// watch is the state of [Watch].
+// watch is the state of a running [Watch].
 type watch struct {
 	WatchOptions
-	notifier notifier // nil where nothing is watched any more
-	// stirred holds one token while something has happened that was not looked
-	// at yet.
+	notifier notifier // nil once nothing is watched any more
+	// stirred holds one token while there are unprocessed events.
 	stirred chan struct{}
-	// ended is closed when the notifier has nothing more to say.
+	// ended is closed when the notifier has stopped.
 	ended chan struct{}
-	// refused are the directories that could not be watched when last tried.
+	// refused are the directories that could not be watched at the last
+	// attempt.
 	refused map[string]bool
 }
 
@@ -86,8 +85,8 @@ func newWatch(o WatchOptions) *watch {
 	return &watch{WatchOptions: o, stirred: make(chan struct{}, 1), refused: map[string]bool{}}
 }
 
-// listen begins to hear what a notifier says. It is heard at all times: a
-// notifier that waits to be heard can hold what adding a directory waits for.
+// listen receives a notifier's events in a goroutine of its own. They must be
+// drained at all times: a notifier that blocks on an event can also block Add.
 func (w *watch) listen(ctx context.Context, n notifier, events <-chan fsnotify.Event, failures <-chan error) {
 	w.notifier, w.ended = n, make(chan struct{})
 	go func() {
@@ -107,8 +106,7 @@ func (w *watch) listen(ctx context.Context, n notifier, events <-chan fsnotify.E
 					w.Logger.WarnContext(ctx, "watching files failed", "error", err)
 				}
 			}
-			// An error counts like an event: an overflow is events that were
-			// lost.
+			// An error counts as an event: an overflow means lost events.
 			select {
 			case w.stirred <- struct{}{}:
 			default:
@@ -120,7 +118,7 @@ func (w *watch) listen(ctx context.Context, n notifier, events <-chan fsnotify.E
 func (w *watch) run(ctx context.Context) {
 	defer w.stop(ctx)
 	w.follow(ctx)
-	// The poll does not wait for the quiet that the debounce waits for.
+	// The poll does not wait for the debounce.
 	quiet, poll := time.NewTimer(w.Debounce), time.NewTicker(w.Poll)
 	defer quiet.Stop()
 	defer poll.Stop()
@@ -142,9 +140,10 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// report tells of a change. The directories are followed before, since one may
-// have been replaced, and after, since what was loaded may have brought others;
-// what happened in those before they were watched is reported once more.
+// report calls Changed. It updates the watched directories before, because one
+// may have been replaced, and after, because the new configuration may have
+// added some; in that case it schedules another report for what happened in
+// them before they were watched.
 func (w *watch) report(ctx context.Context, quiet *time.Timer) {
 	w.follow(ctx)
 	if ctx.Err() != nil {
@@ -156,8 +155,8 @@ func (w *watch) report(ctx context.Context, quiet *time.Timer) {
 	}
 }
 
-// follow makes the watched directories those that are asked for, and reports
-// whether there is a new one.
+// follow updates the set of watched directories, and returns whether it added
+// one.
 func (w *watch) follow(ctx context.Context) (grown bool) {
 	if w.notifier == nil {
 		return false
@@ -170,12 +169,12 @@ func (w *watch) follow(ctx context.Context) (grown bool) {
 	for _, dir := range w.notifier.WatchList() {
 		watched[dir] = true
 		if !wanted[dir] {
-			_ = w.notifier.Remove(dir) // it is gone already, then
+			_ = w.notifier.Remove(dir) // fails if the directory is already gone
 		}
 	}
 	for dir := range wanted {
-		// A directory that is watched already is added again: another one may
-		// have its name by now.
+		// A directory is added again even if it is being watched: its name may
+		// refer to a new directory by now.
 		err := w.notifier.Add(dir)
 		switch {
 		case err == nil:

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// readPatience is how long reading all files may take. What takes longer hangs
-// in the kernel: a mount whose server is gone, or a file that is none, such as
-// /proc/kmsg. Nothing can end that but the end of the process.
+// readPatience is the deadline for reading all files. A read that takes longer
+// hangs in the kernel: a mount whose server is gone, or a file without an end
+// such as /proc/kmsg. Only the end of the process can stop it.
 const readPatience = 10 * time.Second
 
-// watchdog gives up what hangs, so that neither a start, a reload nor an end
-// waits for it (F11). The zero value is ready to use.
+// watchdog abandons reads that hang, so that no start, reload or shutdown waits
+// for them (F11). The zero value is ready to use.
 type watchdog struct {
 	mu sync.Mutex
-	// hung is what was given up and may still go on.
+	// hung is the abandoned attempt, which may still be running.
 	hung *attempt
 }
 
-// attempt is one reading of all files.
+// attempt is one read of all files.
 type attempt struct {
 	done chan struct{}
 	set  *Set
@@ -28,17 +28,17 @@ type attempt struct {
 	at   whereabouts
 }
 
-// whereabouts is the path that is being read.
+// whereabouts records the path that is being read.
 type whereabouts struct{ path atomic.Pointer[string] }
 
-// reads notes that a path is about to be read.
+// reads records that a path is about to be read.
 func (p *whereabouts) reads(path string) {
 	if p != nil {
 		p.path.Store(&path)
 	}
 }
 
-// watchdogOf is the one of a set, another where there is none.
+// watchdogOf returns the watchdog of a set, or a new one for nil.
 func watchdogOf(s *Set) *watchdog {
 	if s == nil {
 		return &watchdog{}
@@ -46,8 +46,8 @@ func watchdogOf(s *Set) *watchdog {
 	return s.watchdog
 }
 
-// do has files read for at most a while. While what was given up goes on it
-// begins nothing else: there is one goroutine that hangs, not one for each
+// do runs read with a deadline. While an abandoned read is still running it
+// starts no other one, so that at most one goroutine hangs, not one for each
 // reload.
 func (w *watchdog) do(patience time.Duration, read func(*whereabouts) (*Set, error)) (*Set, error) {
 	w.mu.Lock()
@@ -76,8 +76,8 @@ func (w *watchdog) do(patience time.Duration, read func(*whereabouts) (*Set, err
 	}
 }
 
-// stuck is the mistake of what cannot be read to its end. It says the same as
-// long as it lasts.
+// stuck returns the error of a read that hangs. Its text stays the same while
+// the read hangs.
 func (a *attempt) stuck() Errors {
 	file := "the configuration"
 	if path := a.at.path.Load(); path != nil {

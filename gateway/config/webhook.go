@@ -16,58 +16,57 @@ const (
 	maxConnAgeMs = 24 * 60 * 60 * 1000
 )
 
-// Webhook is an endpoint that is asked over HTTP.
+// Webhook is a remote hook.
 type Webhook struct {
-	// URL is absolute, of scheme http or https, with a host and without
-	// credentials.
+	// URL is absolute, http or https, with a host and without credentials.
 	URL *url.URL
-	// Headers are sent with every call, under their canonical names; nil is
-	// none. What the binding itself sends is not among them.
+	// Headers are sent with every call, by canonical name; may be nil. They do
+	// not include the headers that the binding itself sends.
 	Headers http.Header
-	// Auth is the credential that the endpoint asks for; nil is none.
+	// Auth is the credential for the endpoint; may be nil.
 	Auth *Auth
-	// SigningKeys sign every call, each by itself, as texts of package
-	// signature; nil is no signature.
+	// SigningKeys are the keys that sign every call, each with a signature of
+	// its own, in the text form of package signature; nil means no signature.
 	SigningKeys []string
-	// BindAnswers is how answers have to show which call they are to.
+	// BindAnswers is how an answer must prove which call it belongs to.
 	BindAnswers AnswerBinding
-	// CloudEvents makes calls events of CloudEvents 1.0.
+	// CloudEvents sends calls as CloudEvents 1.0.
 	CloudEvents bool
-	// Unwrap is what stands around answers.
+	// Unwrap is the format that wraps the answers.
 	Unwrap  Wrapping
 	Breaker Breaker
-	// ColdAfter is how long it may have answered nothing before it counts as
-	// cold. Default a minute.
+	// ColdAfter is how long the endpoint must have answered nothing to count as
+	// cold. Default one minute.
 	ColdAfter time.Duration
-	// MaxConnAge is how old a connection may be that carries another call.
-	// Default five minutes.
+	// MaxConnAge is the maximum age of a connection for another call. Default
+	// five minutes.
 	MaxConnAge time.Duration
-	// Warmup has it asked before it is needed, and again when it is cold.
+	// Warmup sends pings before the first call and whenever it is cold.
 	Warmup bool
-	// TLS is nil where the entry says nothing of it.
+	// TLS is nil if the entry has no tls section.
 	TLS    *TLS
 	Proxy  Proxy
 	Limits Limits
 
-	// Secrets is the hash of Headers, Auth, SigningKeys, BindAnswers and TLS:
-	// what can be replaced while the binding stays.
+	// Secrets is the hash of Headers, Auth, SigningKeys, BindAnswers and TLS,
+	// which can be replaced while the binding stays.
 	Secrets [sha256.Size]byte
 }
 
-// Proxy is through whom an endpoint is reached. The zero Proxy is nobody.
+// Proxy is the proxy for an endpoint. The zero Proxy is none.
 type Proxy struct {
-	// FromEnvironment asks for the proxy that the gateway's environment names.
+	// FromEnvironment uses the proxy that the gateway's environment names.
 	FromEnvironment bool
-	// URL is the proxy, of scheme http, https or socks5; nil where there is
-	// none or it is the environment's.
+	// URL is the proxy, with scheme http, https or socks5; nil if there is none
+	// or FromEnvironment is set.
 	URL *url.URL
 }
 
-// Wrapping is what stands around the answers of an endpoint.
+// Wrapping is a format that wraps an endpoint's answers.
 type Wrapping int
 
 const (
-	// Bare is nothing.
+	// Bare answers are not wrapped.
 	Bare Wrapping = iota
 	// LambdaInvoke is the result of a function as AWS Lambda's Invoke API
 	// returns it.
@@ -81,7 +80,7 @@ func (r *reading) wrapping(v value) Wrapping {
 	return Bare
 }
 
-// webhook reads a hook that is an endpoint.
+// webhook reads a remote hook.
 func (r *reading) webhook(o object) *Webhook {
 	w := &Webhook{
 		Breaker: defaultBreaker(), ColdAfter: time.Minute, MaxConnAge: 5 * time.Minute,
@@ -100,7 +99,7 @@ func (r *reading) webhook(o object) *Webhook {
 	}
 	if v, ok := o["bind_answers"]; ok {
 		_, signed := o["signing"]
-		unread := signed && w.SigningKeys == nil // which was said
+		unread := signed && w.SigningKeys == nil // a mistake that was already reported
 		w.BindAnswers = r.bindAnswers(v, unread || slices.ContainsFunc(w.SigningKeys, IsSharedSecret))
 	}
 	if v, ok := o["cloudevents"]; ok {
@@ -150,8 +149,7 @@ func (r *reading) url(v value) *url.URL {
 	return u
 }
 
-// absoluteURL reads a URL with a host. What is quoted of it leaves credentials
-// out.
+// absoluteURL reads a URL with a host. Messages quote it without credentials.
 func (r *reading) absoluteURL(v value, s string, schemes ...string) (*url.URL, bool) {
 	u, err := url.Parse(s)
 	switch {
@@ -182,7 +180,7 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// headers reads what is sent with every call.
+// headers reads the headers that are sent with every call.
 func (r *reading) headers(v value) http.Header {
 	if v.kind != mapping {
 		r.want(v, "a mapping of header names to strings")
@@ -220,7 +218,7 @@ func (r *reading) headers(v value) http.Header {
 
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
-// isToken reports whether a text can be the name of a header.
+// isToken reports whether s is a valid header name.
 func isToken(s string) bool {
 	for _, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
@@ -231,8 +229,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// isOwnHeader reports whether a header is part of the protocol between the
-// gateway and a hook, or of HTTP itself.
+// isOwnHeader reports whether a header belongs to the protocol between the
+// gateway and a hook, or to HTTP itself.
 func isOwnHeader(canonical string) bool {
 	switch canonical {
 	case "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect",
@@ -248,7 +246,7 @@ func isOwnHeader(canonical string) bool {
 	return false
 }
 
-// proxy reads through whom an endpoint is reached.
+// proxy reads the proxy for an endpoint.
 func (r *reading) proxy(v value) Proxy {
 	s, ok := r.literal(v)
 	if !ok {

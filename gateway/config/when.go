@@ -9,7 +9,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// truth is what a condition comes to. The zero truth is unknown, which holds.
+// truth is the result of a condition. The zero truth is unknown, which counts
+// as true.
 type truth uint8
 
 const (
@@ -28,14 +29,14 @@ func truthOf(b bool) truth {
 // condition is one question about a request.
 type condition struct {
 	field pointer
-	// absent is the answer where the field does not exist.
+	// absent is the result if the field does not exist.
 	absent truth
-	// ask is the answer for the value of the field, one JSON value.
+	// ask returns the result for the field's value, one JSON value.
 	ask func(json.RawMessage) truth
 }
 
-// when reads conditions that have to hold together. The hook is asked unless
-// one of them is known not to hold (F7).
+// when reads conditions that must all hold. The hook is asked unless one of
+// them is known to be false (F7).
 func (r *reading) when(v value, event chain.Event) func(*chain.Request) bool {
 	items, ok := r.list(v, "a list of conditions")
 	if !ok {
@@ -53,11 +54,11 @@ func (r *reading) when(v value, event chain.Event) func(*chain.Request) bool {
 	}
 }
 
-// operators are what a condition can ask.
+// operators are the operators of a condition.
 func operators() []string { return []string{"equals", "glob", "matches", "exists"} }
 
-// condition reads one condition. One with a mistake in it is unknown; the file
-// is refused anyway.
+// condition reads one condition. An invalid one evaluates to unknown, but the
+// file is refused anyway.
 func (r *reading) condition(v value, event chain.Event) condition {
 	c := condition{absent: no, ask: func(json.RawMessage) truth { return unknown }}
 	o, ok := r.object(v, append([]string{"field"}, operators()...)...)
@@ -83,7 +84,7 @@ func (r *reading) condition(v value, event chain.Event) condition {
 	return c
 }
 
-// operator reads what is asked of the field.
+// operator reads the operator of a condition.
 func (r *reading) operator(c *condition, key string, v value) {
 	switch key {
 	case "equals":
@@ -125,7 +126,7 @@ func (c condition) evaluate(req *chain.Request) truth {
 	return unknown
 }
 
-// ofText asks something of a text. Of any other value it cannot be asked.
+// ofText applies ask to a string. For any other value the result is unknown.
 func ofText(ask func(string) bool) func(json.RawMessage) truth {
 	return func(value json.RawMessage) truth {
 		s, ok := chain.ReadString(value)
@@ -136,9 +137,8 @@ func ofText(ask func(string) bool) func(json.RawMessage) truth {
 	}
 }
 
-// equals asks whether a value is another. Objects are equal whatever the order
-// of their members; numbers are if they are written in the same way, so that
-// 1 is not 1.0.
+// equals compares two values. Objects are equal regardless of the order of
+// their members; numbers only if their text is equal, so 1 does not equal 1.0.
 func equals(want json.RawMessage) func(json.RawMessage) truth {
 	wanted, ok := normal(want)
 	return func(value json.RawMessage) truth {
@@ -146,7 +146,7 @@ func equals(want json.RawMessage) func(json.RawMessage) truth {
 			return unknown
 		}
 		if value[0] != want[0] {
-			return no // another kind of value, or another number
+			return no // another type, or another number
 		}
 		found, ok := normal(value)
 		if !ok {

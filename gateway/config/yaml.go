@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// parseYAML reads one document. What YAML can say and JSON cannot is refused,
-// so that both load as the same: tags, merge keys, keys that are not texts.
-// Anchors and aliases are followed, within bounds.
+// parseYAML parses one document. It refuses what JSON cannot express, so that
+// both load as the same: tags, merge keys and keys that are not strings.
+// Anchors and aliases are resolved, within bounds.
 func parseYAML(data []byte) (*node, []flaw) {
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
@@ -37,7 +37,7 @@ func parseYAML(data []byte) (*node, []flaw) {
 	return root, y.flaws
 }
 
-// yamlFlaw says the library's error in our words and with our place.
+// yamlFlaw converts an error of the library to our wording and position.
 func yamlFlaw(data []byte, err error) flaw {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {
@@ -64,7 +64,7 @@ func yamlFlaw(data []byte, err error) flaw {
 	return flaw{at, message}
 }
 
-// lineHasTab reports whether a tab stands in the indentation of a line.
+// lineHasTab reports whether a line's indentation contains a tab.
 func lineHasTab(data []byte, line int) bool {
 	lines := bytes.SplitN(data, []byte{'\n'}, line+1)
 	if len(lines) < line {
@@ -75,10 +75,11 @@ func lineHasTab(data []byte, line int) bool {
 	return bytes.IndexByte(indentation, '\t') >= 0
 }
 
-// yamlReader turns the library's tree into ours.
+// yamlReader converts the library's tree to ours.
 type yamlReader struct {
 	flaws []flaw
-	// following are the anchored values whose aliases are being followed.
+	// following are the anchored values that are being expanded, to detect
+	// cycles.
 	following map[*yaml.Node]bool
 	aliased   int
 }
@@ -95,7 +96,7 @@ func (y *yamlReader) convert(n *yaml.Node, depth int) *node {
 	}
 	if len(y.following) > 0 {
 		if y.aliased++; y.aliased > maxAliased {
-			return &node{at: at} // reported where the alias stands
+			return &node{at: at} // reported at the alias
 		}
 	}
 	if n.Style&yaml.TaggedStyle != 0 || n.Tag == "!" {
@@ -121,7 +122,7 @@ func (y *yamlReader) convert(n *yaml.Node, depth int) *node {
 	return &node{at: at}
 }
 
-// follow converts what an alias stands for. Its place is that of the alias, so
+// follow converts the value of an alias. It gets the place of the alias, so
 // that a mistake is reported where it takes effect.
 func (y *yamlReader) follow(n *yaml.Node, depth int) *node {
 	if y.following[n.Alias] {
@@ -158,8 +159,8 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) *node {
 	return all
 }
 
-// scalar reads a value by the rules of YAML 1.2: yes, no, on and off are texts,
-// and so are dates. What JSON calls a number is one with exactly these digits.
+// scalar reads a scalar by the rules of YAML 1.2: yes, no, on and off are
+// strings, and so are dates. A number in JSON's grammar keeps its text.
 func scalar(n *yaml.Node) *node {
 	s := &node{kind: text, at: place{n.Line, n.Column}, text: n.Value}
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -170,7 +171,7 @@ func scalar(n *yaml.Node) *node {
 	case isNumber(n.Value):
 		s.kind = number
 	case n.Tag == "!!int" || n.Tag == "!!float":
-		s.kind = number // in a notation that JSON does not have
+		s.kind = number // a number in a notation that JSON lacks
 	case n.Tag == "!!null":
 		s.kind = null
 	case n.Tag == "!!bool":
