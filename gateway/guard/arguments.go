@@ -7,16 +7,17 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
 )
 
-// arguments are the words of a command, told apart as most programs do.
+// arguments are the words of a command, split by the conventions of most
+// programs.
 type arguments struct {
-	// flags are the options, without the values that follow in the next word.
+	// flags are the options, without values that are the next word.
 	flags []shell.Word
 	// operands are all other words.
 	operands []shell.Word
 }
 
-// argumentsOf tells options from operands. takes names the options whose value
-// is the next word, with their dashes.
+// argumentsOf separates options from operands. takes lists the options, with
+// their dashes, whose value is the next word.
 func argumentsOf(words []shell.Word, takes ...string) arguments {
 	var a arguments
 	for i := 0; i < len(words); i++ {
@@ -36,9 +37,10 @@ func argumentsOf(words []shell.Word, takes ...string) arguments {
 	return a
 }
 
-// valuesOf returns the values of an option that has a letter and a name: as the
-// next word or the rest of the same one. takes are all letters with a value,
-// which ends a cluster of them.
+// valuesOf returns the values of an option with a short and a long form,
+// whether the value is the next word or the rest of the same word. takes lists
+// all short options with a value, because one of them ends a cluster of short
+// options.
 func valuesOf(words []shell.Word, letter byte, name, takes string) []shell.Word {
 	var values []shell.Word
 	for i := 0; i < len(words); i++ {
@@ -76,8 +78,8 @@ func valuesOf(words []shell.Word, letter byte, name, takes string) []shell.Word 
 	return values
 }
 
-// short reports whether one of the letters stands in a cluster of short
-// options, as r does in -rf.
+// short reports whether one of the letters is in a cluster of short options, as
+// r is in -rf.
 func (a arguments) short(letters string) bool {
 	for _, f := range a.flags {
 		if !strings.HasPrefix(f.Text, "--") && strings.ContainsAny(f.Text, letters) {
@@ -87,8 +89,8 @@ func (a arguments) short(letters string) bool {
 	return false
 }
 
-// long reports whether an option is given that is name, or begins it: many
-// programs take an option that was cut short for the whole one.
+// long reports whether the option name is given, possibly abbreviated: many
+// programs accept a prefix of an option.
 func (a arguments) long(name string) bool {
 	for _, f := range a.flags {
 		given, _, _ := strings.Cut(f.Text, "=")
@@ -99,7 +101,7 @@ func (a arguments) long(name string) bool {
 	return false
 }
 
-// exactly reports whether one of the options is given as it is spelled.
+// exactly reports whether one of the options is given, without abbreviation.
 func (a arguments) exactly(flags ...string) bool {
 	for _, f := range a.flags {
 		if slices.Contains(flags, f.Text) {
@@ -109,7 +111,7 @@ func (a arguments) exactly(flags ...string) bool {
 	return false
 }
 
-// first returns the text of the first operand, "" where there is none.
+// first returns the text of the first operand, "" if there is none.
 func (a arguments) first() string {
 	if len(a.operands) == 0 {
 		return ""
@@ -117,7 +119,7 @@ func (a arguments) first() string {
 	return a.operands[0].Text
 }
 
-// names reports whether one of the operands is one of words, whatever its case.
+// names reports whether one of the operands is one of words, ignoring case.
 func (a arguments) names(words ...string) bool {
 	for _, o := range a.operands {
 		if slices.Contains(words, strings.ToLower(o.Text)) {

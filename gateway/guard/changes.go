@@ -10,7 +10,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
 )
 
-// change is a file that a command would change.
+// change is a file that a command would modify.
 type change struct {
 	word  shell.Word
 	place string
@@ -24,9 +24,9 @@ func changingWords() []string {
 	}
 }
 
-// changes are the files that a program changes which is known to change files.
-// Redirections are not among them. They are made one at a time: together they
-// may be much longer than the command.
+// changes yields the files that a command modifies if its program is one that
+// is known to modify files. Redirections are not included. It is an iterator
+// because the paths together may be much longer than the command.
 func changes(c shell.Command) iter.Seq[change] {
 	switch c.Name {
 	case "tee", "touch", "truncate", "unlink", "shred":
@@ -65,8 +65,8 @@ func each(c shell.Command, words []shell.Word, how reach) iter.Seq[change] {
 	}
 }
 
-// copies are the files that a copy or a move makes, and those that a move takes
-// away. The last operand may be a directory that the others go into.
+// copies yields the files that a copy or a move creates, and those that a move
+// removes. The last operand may be the directory that receives the others.
 func copies(c shell.Command) iter.Seq[change] {
 	args := argumentsOf(c.Args, "-t", "--target-directory", "-m", "-o", "-g", "-S", "-e")
 	sources := args.operands
@@ -99,8 +99,8 @@ func copies(c shell.Command) iter.Seq[change] {
 	}
 }
 
-// withoutLocked leaves out of the operands of chmod the keys that it keeps for
-// their owner alone, which is what ssh asks for.
+// withoutLocked drops a chmod's operands that are keys if the new mode
+// restricts them to their owner, which is what ssh requires.
 func withoutLocked(c shell.Command, operands []shell.Word) []shell.Word {
 	private := []string{"400", "500", "600", "700", "0400", "0500", "0600", "0700", "go-rwx", "og-rwx", "go=", "u=rw,go=", "u=rwx,go="}
 	if len(operands) == 0 || !slices.Contains(private, operands[0].Text) {
@@ -109,7 +109,7 @@ func withoutLocked(c shell.Command, operands []shell.Word) []shell.Word {
 	return slices.DeleteFunc(slices.Clone(operands), func(w shell.Word) bool { return holdsKeys(placeOf(c, w).path) })
 }
 
-// holdsKeys reports whether a place is where a person's keys are.
+// holdsKeys reports whether a path is in a directory of a person's keys.
 func holdsKeys(place string) bool {
 	parts := strings.Split(place, "/")
 	if len(parts) < 4 || parts[1] == "root" {
@@ -118,8 +118,8 @@ func holdsKeys(place string) bool {
 	return (parts[1] == "home" || parts[1] == "Users") && (parts[3] == ".ssh" || parts[3] == ".gnupg")
 }
 
-// downloads are the files that are fetched to: those that are named, and those
-// named as they are on the other side.
+// downloads yields the files that a download creates: those that are named, and
+// those named after the remote file.
 func downloads(c shell.Command) iter.Seq[change] {
 	var files, dirs []shell.Word
 	var remote bool
@@ -150,12 +150,12 @@ func downloads(c shell.Command) iter.Seq[change] {
 	return each(c, files, exactly)
 }
 
-// isPatch reports whether a text is a patch, or a script with one in it.
+// isPatch reports whether a text is a patch, or a script that contains one.
 func isPatch(text string) bool {
 	return strings.Contains(text, "*** Begin Patch") || strings.Contains(text, "\n+++ ") || strings.HasPrefix(text, "+++ ")
 }
 
-// patch looks at the files that a patch changes.
+// patch checks the files that a patch modifies.
 func (s *search) patch(start, text string) string {
 	for line := range strings.Lines(text) {
 		if !s.meter.Spend(1) {
@@ -191,7 +191,7 @@ func patchedFile(line string) (string, bool) {
 	return "", false
 }
 
-// unescapePercent reads the path of an address.
+// unescapePercent decodes the percent-encoding in the path of a URL.
 func unescapePercent(address string) string {
 	if text, err := url.PathUnescape(address); err == nil {
 		return text

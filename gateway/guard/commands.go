@@ -12,25 +12,26 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// The members of an input that a shell tool takes a command line from.
+// commandFields are the input members from which shell tools take a command
+// line.
 func commandFields() []string {
 	return []string{"command", "cmd", "command_line", "script", "commands", "args"}
 }
 
-// The members of an input that name the directory it runs in.
+// directoryFields are the input members that name the working directory.
 func directoryFields() []string {
 	return []string{"cwd", "workdir", "working_directory", "directory"}
 }
 
-// commandReader finds the commands in an input and reads them.
+// commandReader finds and parses the commands in an input.
 type commandReader struct {
-	words  *shell.Words // without one of them no command is of interest
-	except []string     // what has a word, but is of none either
+	words  *shell.Words // a command without any of them is irrelevant
+	except []string     // texts that contain one of the words but are irrelevant
 	fields []string     // members that hold a command or name a directory
 }
 
-// readerOf reads commands that have one of words, also from the members that
-// the options name.
+// readerOf returns a reader for commands that contain one of words. It also
+// reads the members that the options name.
 func readerOf(o *options, words ...string) commandReader {
 	return commandReader{
 		words:  shell.NewWords(words...),
@@ -38,15 +39,15 @@ func readerOf(o *options, words ...string) commandReader {
 	}
 }
 
-// line is one command line and the directory it starts in.
+// line is a command line and the directory in which it starts.
 type line struct{ text, dir string }
 
-// objector tells what is wrong with what a command line starts; empty is
+// objector explains what is wrong with what a command line starts; "" means
 // nothing.
 type objector func(*work.Meter, shell.Script) string
 
-// check reads every command line of the call and returns the first objection. A
-// command line that cannot be read is one.
+// check parses every command line of the call and returns the first objection.
+// A command line that cannot be parsed is an objection.
 func (r commandReader) check(m *work.Meter, req *chain.Request, object objector) string {
 	lines, objection := r.lines(m, req)
 	if objection != "" {
@@ -63,9 +64,9 @@ func (r commandReader) check(m *work.Meter, req *chain.Request, object objector)
 	return ""
 }
 
-// verdict denies with an objection, and allows where there is none. Where the
-// work was stopped before all was looked at it does neither: too much of it is
-// an objection, and a context that has ended is a failure.
+// verdict denies with an objection, and allows without one. If the work was
+// stopped before everything was checked it does neither: too much work is an
+// objection, and the end of the context is a failure.
 func verdict(m *work.Meter, objection string) (chain.Outcome, error) {
 	switch err := m.Err(); {
 	case errors.Is(err, work.ErrTooMuch):
@@ -79,7 +80,7 @@ func verdict(m *work.Meter, objection string) (chain.Outcome, error) {
 }
 
 // longestSearched is the longest text that is searched for words. A longer one
-// is much too long to be read, and a shell could not be given it.
+// is far too long to be parsed, and could not be passed to a shell either.
 const longestSearched = 8 * shell.MaxText
 
 func (r commandReader) interesting(text string) bool {
@@ -92,8 +93,8 @@ func (r commandReader) interesting(text string) bool {
 	return r.words.MayBeIn(text)
 }
 
-// readAnd is an objection to what a command line starts. That it cannot be read
-// is one.
+// readAnd parses a command line and returns the objection to what it starts. A
+// command line that cannot be parsed is an objection.
 func readAnd(m *work.Meter, object objector, text, dir string) string {
 	script, err := shell.Read(m, text, dir)
 	if err != nil {
@@ -106,7 +107,7 @@ func deny(reason string) chain.Outcome {
 	return chain.Outcome{Decision: chain.Deny, Reason: reason}
 }
 
-// workspaceOf is the directory of the call, empty where it is not known.
+// workspaceOf returns the workspace of the call, "" if it is not known.
 func workspaceOf(req *chain.Request) string {
 	if path.IsAbs(req.Workspace()) {
 		return path.Clean(req.Workspace())
@@ -114,10 +115,11 @@ func workspaceOf(req *chain.Request) string {
 	return ""
 }
 
-// lines finds the command lines of a call, or says why they cannot be found.
+// lines finds the command lines of a call, or explains why they cannot be
+// found.
 func (r commandReader) lines(m *work.Meter, req *chain.Request) ([]line, string) {
 	start := workspaceOf(req)
-	if text, ok := chain.ReadString(req.Input()); ok { // what the agent wrote was not JSON
+	if text, ok := chain.ReadString(req.Input()); ok { // the agent wrote something other than JSON
 		if begin := strings.TrimLeft(text, " \t\r\n"); strings.HasPrefix(begin, "{") || strings.HasPrefix(begin, "[") {
 			return nil, "the input is JSON that cannot be read, so neither can the command in it"
 		}
@@ -134,8 +136,8 @@ func (r commandReader) lines(m *work.Meter, req *chain.Request) ([]line, string)
 	return lines, ""
 }
 
-// appendLines appends the command lines of one object. A member "args" is what
-// the command runs with, or a command of its own where there is no other.
+// appendLines appends the command lines of one object. A member "args" holds
+// the arguments of the command, or a command of its own if there is no other.
 func appendLines(lines []line, members []member, start string) ([]line, error) {
 	dir, args, first := start, "", len(lines)
 	for _, m := range members {
@@ -168,8 +170,8 @@ func appendLines(lines []line, members []member, start string) ([]line, error) {
 	return lines, nil
 }
 
-// asLine is a text as it is, and a list of arguments as the command line that
-// makes them. A list of one is a command line already.
+// asLine returns a string as it is, and a list of arguments as the command line
+// that produces them. A list of one is a command line already.
 func asLine(m member) string {
 	if m.kind == textMember || len(m.list) == 1 {
 		return m.text + strings.Join(m.list, "")

@@ -2,37 +2,38 @@ package guard
 
 import "github.com/hookgate/hookgate/chain"
 
-// Description tells people what a guard does and what it does not do.
+// Description documents what a guard does and does not do.
 type Description struct {
-	// Use names the guard in a hooks file.
+	// Use is the guard's name in a hooks file.
 	Use string
-	// Events are those at which it has something to say. At others it allows.
+	// Events are the events at which it can deny or rewrite. At others it
+	// allows.
 	Events []chain.Event
-	// Looks is what it looks at.
+	// Looks describes what it checks.
 	Looks string
-	// Answers is what it answers.
+	// Answers describes its answers.
 	Answers string
-	// Misses are things that it does not see.
+	// Misses lists what it does not detect.
 	Misses []string
-	// Options are its options.
+	// Options documents its options.
 	Options []OptionDescription
 }
 
-// OptionDescription tells what one option is.
+// OptionDescription documents one option.
 type OptionDescription struct {
 	Name string
-	// Type is what a value looks like.
+	// Type describes the type of a value.
 	Type string
-	// Default is what holds where the option is not given.
+	// Default describes the default.
 	Default string
-	// Meaning is what it changes.
+	// Meaning describes the effect.
 	Meaning string
-	// Words are the texts that it may hold, if they are a closed set.
+	// Words lists the allowed values, if they are a closed set.
 	Words []string
 }
 
-// Describe returns the description of a guard, and false where there is none of
-// that name.
+// Describe returns the description of a guard, and false if there is no such
+// guard.
 func Describe(use string) (Description, bool) {
 	for _, k := range kinds() {
 		if k.description.Use == use {
@@ -42,7 +43,7 @@ func Describe(use string) (Description, bool) {
 	return Description{}, false
 }
 
-// listOfTexts is the type of options that are lists.
+// listOfTexts is the type of options that are lists of strings.
 const listOfTexts = "list of texts"
 
 func fieldsOption() OptionDescription {
@@ -52,7 +53,7 @@ func fieldsOption() OptionDescription {
 	}
 }
 
-// missedByReading is what no guard sees that reads command lines.
+// missedByReading lists what no guard that parses command lines can detect.
 func missedByReading() []string {
 	return []string{
 		"a script that is written to a file first and run from there, and what a program that is run does itself",

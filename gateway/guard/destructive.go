@@ -12,20 +12,20 @@ import (
 // DestructiveShell is the name of the guard against commands that destroy.
 const DestructiveShell = "destructive-shell"
 
-// destructive denies shell commands that destroy what nobody can bring back.
+// destructive denies shell commands whose destruction cannot be undone.
 type destructive struct {
 	name     string
 	commands commandReader
 	rules    []shellRule
 }
 
-// shellRule is one kind of destruction.
+// shellRule detects one kind of destruction.
 type shellRule struct {
 	name string
-	// words are the programs it is about: a command line without any of them
-	// is of no interest to it.
+	// words are the programs that it is about: a command line that contains
+	// none of them is irrelevant to it.
 	words []string
-	// object says what is wrong with a command; empty is nothing.
+	// object explains what is wrong with a command; "" means nothing.
 	object func(call shellCall) string
 }
 
@@ -34,21 +34,21 @@ type shellCall struct {
 	shell.Command
 	script    shell.Script
 	workspace string
-	unread    []int // as unreadSources makes it
+	unread    []int // computed by unreadSources
 	meter     *work.Meter
 }
 
-// ruin tells what is lost if everything is that a word of the command names, as
-// [place.ruin] does. A word that is empty names nothing.
+// ruin describes what is lost if everything that w names is destroyed, as
+// [place.ruin] does. An empty word names nothing.
 func (c shellCall) ruin(w shell.Word) string {
-	const directories = 32 // are compared, some
+	const directories = 32 // approximately the number of directories it compares
 	if w.Text == "" || !c.meter.Spend(directories+(len(c.Dir)+len(w.Text))/8) {
 		return ""
 	}
 	return placeOf(c.Command, w).ruin(c.workspace)
 }
 
-// shellRules are all the kinds, in the order in which they are asked.
+// shellRules returns all rules, in the order in which they are checked.
 func shellRules() []shellRule {
 	return []shellRule{
 		{"remove", []string{"rm"}, removes},
@@ -104,7 +104,7 @@ func (g *destructive) Intercept(ctx context.Context, req *chain.Request) (chain.
 	}))
 }
 
-// objectTo asks the rule about each command of the script of a call.
+// objectTo checks each command in the script of a call.
 func (r shellRule) objectTo(call shellCall) string {
 	if r.object == nil {
 		if call.script.Bomb {

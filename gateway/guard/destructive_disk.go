@@ -15,8 +15,8 @@ func diskWords() []string {
 	}
 }
 
-// writesDisk objects to what writes over a disk instead of a file, and to what
-// makes it forget its partitions, volumes or keys.
+// writesDisk objects to commands that overwrite a disk, or that erase its
+// partition table, volumes or encryption keys.
 func writesDisk(c shellCall) string {
 	for _, w := range c.Writes {
 		if isDisk(w) {
@@ -51,7 +51,8 @@ func writesDisk(c shellCall) string {
 	return ""
 }
 
-// formats objects to a new file system, unless all it is made in is a file.
+// formats objects to creating a file system, unless it is created in a regular
+// file.
 func formats(name string, args arguments) string {
 	for _, w := range args.operands {
 		if isDisk(w) || w.Text == "" && w.Unset != "" || strings.HasPrefix(w.Text, shell.Opaque) {
@@ -61,7 +62,7 @@ func formats(name string, args arguments) string {
 	return ""
 }
 
-// forgets reports whether a tool for disks is told to erase.
+// forgets reports whether a disk tool is told to erase.
 func forgets(name string, args arguments, disk bool) bool {
 	switch name {
 	case "wipefs":
@@ -91,7 +92,7 @@ func forgets(name string, args arguments, disk bool) bool {
 	return false
 }
 
-// isDisk reports whether a word names a disk, a partition or the memory.
+// isDisk reports whether a word names a disk, a partition or the memory device.
 func isDisk(w shell.Word) bool {
 	name, ok := strings.CutPrefix(w.Text, "/dev/")
 	if !ok {

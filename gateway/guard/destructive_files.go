@@ -8,8 +8,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
 )
 
-// removes objects to rm where everything in a place goes that is worth more
-// than a call: never to a directory inside of the workspace.
+// removes objects to an rm that deletes everything in a valuable place, but
+// never to deleting a directory inside the workspace.
 func removes(c shellCall) string {
 	if c.Name != "rm" {
 		return ""
@@ -21,7 +21,7 @@ func removes(c shellCall) string {
 	recursive := args.short("rR") || args.long("recursive")
 	for _, w := range args.operands {
 		if !recursive && !strings.ContainsAny(w.Text, "*?[") {
-			continue // rm leaves directories alone
+			continue // without -r, rm does not delete directories
 		}
 		if what := c.ruin(w); what != "" {
 			return fmt.Sprintf("rm %s deletes %s%s", w.Text, what, whereUnset(w))
@@ -30,7 +30,8 @@ func removes(c shellCall) string {
 	return ""
 }
 
-// whereUnset ends an objection that holds only where a variable is not set.
+// whereUnset is the suffix of an objection that holds only if a variable is
+// unset.
 func whereUnset(w shell.Word) string {
 	if w.Unset == "" {
 		return ""
@@ -38,9 +39,8 @@ func whereUnset(w shell.Word) string {
 	return fmt.Sprintf(" where $%s is not set: write ${%s:?}", w.Unset, w.Unset)
 }
 
-// changesPermissions objects to chmod and its like on all of a place that the
-// machine or a person depends on. The workspace itself is the agent's to
-// change.
+// changesPermissions objects to chmod and the like on all of a place that the
+// machine or a person depends on. The agent may change the workspace itself.
 func changesPermissions(c shellCall) string {
 	if c.Name != "chmod" && c.Name != "chown" && c.Name != "chgrp" {
 		return ""
@@ -57,8 +57,8 @@ func changesPermissions(c shellCall) string {
 	return ""
 }
 
-// findDeletes objects to find where it deletes everything below a place: a test
-// that narrows what it finds makes it ordinary tidying.
+// findDeletes objects to a find that deletes everything below a place. With a
+// test that narrows the result it is ordinary cleanup.
 func findDeletes(c shellCall) string {
 	finds, deletes := c.Command, false
 	switch from, to := c.Adds(); {
@@ -78,7 +78,7 @@ func findDeletes(c shellCall) string {
 	if len(roots) == 0 {
 		roots = []shell.Word{{Text: "."}}
 	}
-	c.Command = finds // it is where that one looks
+	c.Command = finds // the places are find's own arguments
 	for _, w := range roots {
 		if what := c.ruin(w); what != "" && (what != workspacePlace || !all.looseFiles) {
 			return fmt.Sprintf("find %s deletes everything in %s%s", w.Text, what, whereUnset(w))
@@ -87,7 +87,8 @@ func findDeletes(c shellCall) string {
 	return ""
 }
 
-// findParts splits the words of find into where it looks and what it does.
+// findParts splits the arguments of find into its starting points and its
+// expression.
 func findParts(args []shell.Word) (roots, expression []shell.Word) {
 	for i, w := range args {
 		switch w.Text {
@@ -102,12 +103,13 @@ func findParts(args []shell.Word) (roots, expression []shell.Word) {
 	return roots, nil
 }
 
-// expressionOfFind is what an expression of find does.
+// expressionOfFind summarizes an expression of find.
 type expressionOfFind struct {
 	deletes bool
-	// narrowed is whether it has a test that narrows what it finds.
+	// narrowed is set if a test narrows the result.
 	narrowed bool
-	// looseFiles is whether it finds files alone, and looks into no directory.
+	// looseFiles is set if it finds only files and does not descend into
+	// directories.
 	looseFiles bool
 }
 

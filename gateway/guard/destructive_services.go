@@ -8,7 +8,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
 )
 
-// powersOff objects to what ends the machine or every process on it.
+// powersOff objects to commands that stop the machine or every process on it.
 func powersOff(c shellCall) string {
 	ends := false
 	switch c.Name {
@@ -35,8 +35,8 @@ func fetchers() []string { return []string{"curl", "wget", "aria2c", "lwp-reques
 
 func decoders() []string { return []string{"base64", "base32", "xxd", "openssl", "uudecode"} }
 
-// runsUnread objects to a shell that runs what was fetched or decoded in the
-// same breath: nobody, and no guard, has read it.
+// runsUnread objects to a shell that runs what the same command line downloads
+// or decodes: neither a person nor a guard has read it.
 func runsUnread(c shellCall) string {
 	from, to := c.Runs()
 	if from >= to || c.unread[from] >= to {
@@ -49,9 +49,9 @@ func runsUnread(c shellCall) string {
 	return fmt.Sprintf("it runs what %s decodes, which nobody has read: write the commands as they are", source)
 }
 
-// unreadSources says for each command of a script which is the next one, from
-// it on, whose output nobody has read. Each shell of a pipeline asks for those
-// before it, so they are looked for once and not by each.
+// unreadSources returns, for each command of a script, the index of the next
+// command from there whose output nobody has read. It is computed once, because
+// every shell in a pipeline needs it for the commands before it.
 func unreadSources(script shell.Script) []int {
 	next := make([]int, len(script.Commands))
 	at := len(next)
@@ -64,8 +64,8 @@ func unreadSources(script shell.Script) []int {
 	return next
 }
 
-// deletesCluster objects to kubectl delete where it takes more along than what
-// it names.
+// deletesCluster objects to a kubectl delete that deletes more than the objects
+// that it names.
 func deletesCluster(c shellCall) string {
 	if c.Name != "kubectl" {
 		return ""
@@ -105,8 +105,8 @@ func deletesCluster(c shellCall) string {
 
 func infrastructureWords() []string { return []string{"terraform", "tofu", "terragrunt", "pulumi"} }
 
-// destroysInfrastructure objects to what deletes all that a configuration has
-// made.
+// destroysInfrastructure objects to commands that delete everything that a
+// configuration has created.
 func destroysInfrastructure(c shellCall) string {
 	if !slices.Contains(infrastructureWords(), c.Name) {
 		return ""
@@ -131,7 +131,7 @@ func databaseWords() []string {
 	return []string{"psql", "mysql", "mariadb", "dropdb", "mongo", "redis-cli", "sqlcmd", "cockroach", "clickhouse"}
 }
 
-// dropsDatabase objects to a client of a database that drops one.
+// dropsDatabase objects to a database client that drops a database.
 func dropsDatabase(c shellCall) string {
 	drops := false
 	switch c.Name {
@@ -158,8 +158,8 @@ func dropsDatabase(c shellCall) string {
 	return ""
 }
 
-// saysDrop reports whether SQL drops a database or a schema. Comments may
-// stand between the words.
+// saysDrop reports whether SQL drops a database or a schema, also with comments
+// between the keywords.
 func saysDrop(sql string) bool {
 	sql, dropped := withoutTexts(sql), false
 	for sql != "" {
@@ -176,9 +176,9 @@ func saysDrop(sql string) bool {
 	return false
 }
 
-// withoutTexts takes what stands between single quotes out of SQL, since it is
-// data: unless it can be run all the same, or where it ends depends on whose SQL
-// it is.
+// withoutTexts removes single-quoted strings from SQL, because they are data. It
+// keeps them if they might be executed nevertheless, or if their end depends on
+// the SQL dialect.
 func withoutTexts(sql string) string {
 	if strings.Count(sql, "'")%2 != 0 || strings.ContainsAny(sql, "\\$\"`#") || strings.Contains(sql, "--") || strings.Contains(sql, "/*") {
 		return sql

@@ -14,7 +14,7 @@ import (
 // NoForcePush is the name of the guard against force-pushes.
 const NoForcePush = "no-force-push"
 
-// noForcePush denies git pushes that take commits away from others.
+// noForcePush denies git pushes that can remove other people's commits.
 type noForcePush struct {
 	name         string
 	commands     commandReader
@@ -25,7 +25,7 @@ type noForcePush struct {
 func newNoForcePush(name string, o *options) Guard {
 	return &noForcePush{
 		name: name,
-		// What is pushed by is always spelled with one of these.
+		// Every command that pushes contains one of these words.
 		commands:     readerOf(o, "push", "send-pack"),
 		allowLease:   o.flag("allow_lease"),
 		allowDeletes: o.flag("allow_deletes"),
@@ -40,7 +40,7 @@ func (g *noForcePush) Intercept(ctx context.Context, req *chain.Request) (chain.
 	m := work.For(ctx, len(req.Input()))
 	if strings.Contains(strings.ToLower(req.ToolName()+" "+req.ToolAlias()), "push") {
 		forced, err := g.forcedByMember(m, req)
-		if forced || err != nil && m.Err() == nil { // else the verdict says why
+		if forced || err != nil && m.Err() == nil { // otherwise verdict reports why
 			return deny(forcedReason), err
 		}
 	}
@@ -49,8 +49,8 @@ func (g *noForcePush) Intercept(ctx context.Context, req *chain.Request) (chain.
 
 const forcedReason = "force-push is not allowed: it rewrites history that others have"
 
-// forcedByMember reports whether a tool that pushes is told to force by a
-// member of its input.
+// forcedByMember reports whether a push tool is told to force by a member of
+// its input.
 func (g *noForcePush) forcedByMember(m *work.Meter, req *chain.Request) (forced bool, err error) {
 	wanted := []string{"force", "force_with_lease", "forceWithLease", "mirror"}
 	err = eachObject(m, req.Input(), wanted, func(members []member) error {
@@ -79,8 +79,7 @@ func (g *noForcePush) objectToAny(m *work.Meter, script shell.Script, aliases in
 	return ""
 }
 
-// objectTo looks at one command, and at what an alias that its words define
-// makes of it.
+// objectTo checks one command, including aliases that its own words define.
 func (g *noForcePush) objectTo(m *work.Meter, c shell.Command, aliases int) string {
 	switch c.Name {
 	case "git", "hub":
@@ -113,8 +112,8 @@ func (g *noForcePush) objectTo(m *work.Meter, c shell.Command, aliases int) stri
 	return ""
 }
 
-// objectToConfig looks at a setting that is to stay: it would make a later push
-// a forced one that does not look like it.
+// objectToConfig checks a persistent setting: it could turn a later,
+// innocent-looking push into a forced one.
 func (g *noForcePush) objectToConfig(m *work.Meter, operands []shell.Word, aliases int) string {
 	for i := range len(operands) - 1 {
 		key, value := strings.ToLower(operands[i].Text), operands[i+1].Text
@@ -128,8 +127,8 @@ func (g *noForcePush) objectToConfig(m *work.Meter, operands []shell.Word, alias
 	return ""
 }
 
-// objectToAlias reads an alias as git does: a command of git, or one of the
-// shell after an exclamation mark.
+// objectToAlias expands an alias as git does: a git command, or a shell command
+// after an exclamation mark.
 func (g *noForcePush) objectToAlias(m *work.Meter, value string, rest []shell.Word, aliases int) string {
 	const most = 5
 	if aliases == most {
@@ -148,11 +147,11 @@ func (g *noForcePush) objectToAlias(m *work.Meter, value string, rest []shell.Wo
 	}, text, "")
 }
 
-// setting is one -c of git.
+// setting is the value of one -c option of git.
 type setting struct{ key, value string }
 
-// gitSettings splits the words of git into the settings given for this one
-// command and the words from its command on.
+// gitSettings splits git's arguments into the settings of -c and the words from
+// the git command on.
 func gitSettings(words []shell.Word) (settings []setting, rest []shell.Word) {
 	for i := 0; i < len(words); i++ {
 		switch text := words[i].Text; {
@@ -180,8 +179,7 @@ func forcesByDefault(key, value string) bool {
 		strings.HasSuffix(key, ".mirror") && value != "false" && value != "0" && value != "no" && value != "off"
 }
 
-// objectToPush looks at the words after "push". Git takes an option that was
-// cut short for the whole one.
+// objectToPush checks the arguments of a push. Git accepts abbreviated options.
 func (g *noForcePush) objectToPush(words []shell.Word) string {
 	args := argumentsOf(words, "-o", "--push-option", "--repo", "--receive-pack", "--exec")
 	const deletes = "deleting a remote branch is not allowed: pushed again, it is a force-push"

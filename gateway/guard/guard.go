@@ -9,32 +9,32 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Guard is a participant in this process. It has the methods that package
-// transport asks an interceptor for; one that looks at results has Review too.
+// Guard is an in-process participant. It has the methods of
+// transport.Interceptor; one that checks results also has Review.
 type Guard interface {
-	// Name is what reasons call it.
+	// Name is the name in reasons.
 	Name() string
-	// Intercept is asked before the tool runs.
+	// Intercept is called before the tool runs.
 	Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error)
 }
 
-// Options say which guard is wanted.
+// Options select and configure a guard.
 type Options struct {
 	// Use is one of [Names].
 	Use string
-	// Name is what reasons call it; empty means Use.
+	// Name is the name in reasons; empty means Use.
 	Name string
-	// With are the guard's options, each as JSON text.
+	// With holds the guard's options, each as JSON text.
 	With map[string]json.RawMessage
 }
 
-// kind is one of the guards that there are.
+// kind is one kind of guard.
 type kind struct {
 	description Description
 	build       func(name string, o *options) Guard
 }
 
-// kinds are all guards, in the order of the documentation.
+// kinds returns all guards, in the order of the documentation.
 func kinds() []kind {
 	return []kind{
 		{describeDestructive(), newDestructive},
@@ -44,7 +44,7 @@ func kinds() []kind {
 	}
 }
 
-// Names are the guards that can be used.
+// Names returns the names of all guards.
 func Names() []string {
 	all := kinds()
 	names := make([]string, len(all))
@@ -54,7 +54,7 @@ func Names() []string {
 	return names
 }
 
-// New returns a guard, or every reason why there is none of those options.
+// New returns a guard, or all mistakes in its options.
 func New(o Options) (Guard, error) {
 	for _, k := range kinds() {
 		if k.description.Use != o.Use {

@@ -10,10 +10,10 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// member is one member of an object that is a text, a list of texts or a
-// boolean.
+// member is a member of an object whose value is a string, a list of strings or
+// a boolean.
 type member struct {
-	name string // as the guard spells it
+	name string // in the guard's spelling
 	text string
 	list []string
 	kind memberKind
@@ -27,13 +27,13 @@ const (
 	trueMember
 )
 
-// eachObject calls visit for every object in value, however deep, inner ones
+// eachObject calls visit for every object in value, at any depth, inner ones
 // first, with those of its members that are wanted. Names are compared without
 // regard to case, as some tools read them.
 //
-// It relies on value being valid JSON, as all is that a request holds, and so
-// finds its way by the bytes that stand outside of texts. That costs a tenth of
-// reading it once more as strictly, and every guard walks through every call.
+// It relies on value being valid JSON, which everything in a request is, and
+// therefore navigates only by the bytes outside strings. That costs a tenth of
+// a strict parse, and every guard walks through every call.
 func eachObject(m *work.Meter, value json.RawMessage, wanted []string, visit func([]member) error) error {
 	w := walker{meter: m, text: value, wanted: wanted, visit: visit}
 	for w.skipTo() {
@@ -47,31 +47,30 @@ func eachObject(m *work.Meter, value json.RawMessage, wanted []string, visit fun
 	return nil
 }
 
-// errNotJSON says that a value is none after all. It is said of what the walk
-// cannot find its way through.
+// errNotJSON reports that a value is not JSON after all, found when the walk
+// cannot continue.
 var errNotJSON = errors.New("it is not JSON")
 
 // walker is the state of one walk through a value. It keeps its own stack, so
-// that depth costs no recursion.
+// that depth needs no recursion.
 type walker struct {
 	meter  *work.Meter
 	text   []byte
-	at     int // where the walk is
+	at     int // the current position
 	wanted []string
 	visit  func([]member) error
 	open   []level
 }
 
-// level is an object or an array that is not yet closed.
+// level is an object or an array that is not closed yet.
 type level struct {
 	members []member // of an object
 	name    string   // of the member whose value comes next; "" if it is not wanted
 	array   bool
-	list    []string // the texts and numbers of an array
+	list    []string // the strings and numbers of an array
 }
 
-// skipTo goes to the next byte that is neither blank nor between two values,
-// and reports whether there is one.
+// skipTo skips whitespace and separators, and reports whether anything follows.
 func (w *walker) skipTo() bool {
 	for ; w.at < len(w.text); w.at++ {
 		switch w.text[w.at] {
@@ -83,7 +82,7 @@ func (w *walker) skipTo() bool {
 	return false
 }
 
-// step reads the token that begins here.
+// step processes the token at the current position.
 func (w *walker) step() error {
 	if !w.meter.Spend(1) {
 		return w.meter.Err()
@@ -105,7 +104,7 @@ func (w *walker) step() error {
 	return nil
 }
 
-// close ends the object or the array that is open.
+// close closes the current object or array.
 func (w *walker) close() error {
 	if len(w.open) == 0 {
 		return errNotJSON
@@ -125,8 +124,8 @@ func (w *walker) close() error {
 	return nil
 }
 
-// quoted reads a text: a name, an element or a value. What nobody wants is not
-// decoded.
+// quoted processes a string: a name, an element or a value. It decodes only
+// wanted ones.
 func (w *walker) quoted() error {
 	begin := w.at
 	if !w.skipText() {
@@ -143,7 +142,8 @@ func (w *walker) quoted() error {
 	return nil
 }
 
-// skipText goes behind the text that begins here, and reports whether it ends.
+// skipText skips the string at the current position, and reports whether it
+// ends.
 func (w *walker) skipText() bool {
 	for at := w.at + 1; ; at++ {
 		n := bytes.IndexByte(w.text[at:], '"')
@@ -155,14 +155,14 @@ func (w *walker) skipText() bool {
 		for w.text[at-1-escapes] == '\\' {
 			escapes++
 		}
-		if escapes%2 == 0 { // each of them escapes the next, and none this quote
+		if escapes%2 == 0 { // the escapes are complete pairs, so the quote is not escaped
 			w.at = at + 1
 			return true
 		}
 	}
 }
 
-// isName reports whether the text that was read is the name of a member.
+// isName reports whether the string just read is the name of a member.
 func (w *walker) isName() bool {
 	for _, c := range w.text[w.at:] {
 		switch c {
@@ -174,7 +174,7 @@ func (w *walker) isName() bool {
 	return false
 }
 
-// named begins a member.
+// named starts a member.
 func (w *walker) named(quoted []byte) error {
 	if len(w.open) == 0 {
 		return errNotJSON
@@ -183,7 +183,7 @@ func (w *walker) named(quoted []byte) error {
 	at.name = ""
 	name := string(quoted[1 : len(quoted)-1])
 	if strings.IndexByte(name, '\\') >= 0 {
-		name, _ = chain.ReadString(quoted) // it is a text
+		name, _ = chain.ReadString(quoted) // it is a valid string
 	}
 	for _, one := range w.wanted {
 		if strings.EqualFold(one, name) {
@@ -193,7 +193,7 @@ func (w *walker) named(quoted []byte) error {
 	return nil
 }
 
-// name is the wanted member that the next value belongs to.
+// name returns the wanted member to which the next value belongs.
 func (w *walker) name() string {
 	if len(w.open) == 0 {
 		return ""
@@ -201,9 +201,9 @@ func (w *walker) name() string {
 	return w.open[len(w.open)-1].name
 }
 
-// take stores a text that is wanted: an element or a value.
+// take stores a wanted string: an element or a value.
 func (w *walker) take(quoted []byte) {
-	text, _ := chain.ReadString(quoted) // it is one
+	text, _ := chain.ReadString(quoted) // it is a valid string
 	if at := &w.open[len(w.open)-1]; at.array {
 		at.list = append(at.list, text)
 		return
@@ -211,8 +211,8 @@ func (w *walker) take(quoted []byte) {
 	w.add(member{text: text, kind: textMember})
 }
 
-// literal reads a number, true, false or null. Of argument lists that a program
-// wrote as JSON some elements are numbers.
+// literal processes a number, true, false or null. Argument lists that a
+// program wrote as JSON can contain numbers.
 func (w *walker) literal() error {
 	literal := w.text[w.at:]
 	if end := bytes.IndexAny(literal, " \t\r\n,]}"); end >= 0 {
@@ -232,7 +232,7 @@ func (w *walker) literal() error {
 	return nil
 }
 
-// add stores a value of the object that is open.
+// add stores a value of the current object.
 func (w *walker) add(m member) {
 	if len(w.open) == 0 {
 		return

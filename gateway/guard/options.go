@@ -12,13 +12,13 @@ import (
 	"github.com/hookgate/hookgate/gateway/internal/suggest"
 )
 
-// options reads what a guard is given, and keeps every mistake in it.
+// options parses a guard's options and collects every mistake.
 type options struct {
 	given map[string]json.RawMessage
 	errs  []error
 }
 
-// checkNames notes every option that the guard does not have.
+// checkNames records every unknown option.
 func (o *options) checkNames(known []OptionDescription) {
 	names := make([]string, len(known))
 	for i, k := range known {
@@ -57,7 +57,7 @@ func (o *options) err() error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// flag is a boolean option, false where it is not given.
+// flag returns a boolean option, false by default.
 func (o *options) flag(name string) bool {
 	value, ok := o.given[name]
 	if !ok {
@@ -70,7 +70,7 @@ func (o *options) flag(name string) bool {
 	return yes
 }
 
-// choice is an option that is one of words, the first where it is not given.
+// choice returns an option that is one of words, by default the first.
 func (o *options) choice(name string, words ...string) string {
 	value, ok := o.given[name]
 	if !ok {
@@ -83,13 +83,13 @@ func (o *options) choice(name string, words ...string) string {
 	return word
 }
 
-// texts is an option that is a list of texts, none of them empty.
+// texts returns an option that is a list of non-empty strings.
 func (o *options) texts(name string) []string {
 	value, ok := o.given[name]
 	if !ok {
 		return nil
 	}
-	var list []*string // a null is nil, and not an empty text
+	var list []*string // pointers tell null from an empty string
 	if err := json.Unmarshal(value, &list); err != nil || list == nil {
 		o.wrong(name, fmt.Sprintf("is %.40s: it is a list of texts", value))
 		return nil
@@ -105,7 +105,7 @@ func (o *options) texts(name string) []string {
 	return texts
 }
 
-// words is an option that is a list of some of known.
+// words returns an option that is a list of words in known.
 func (o *options) words(name string, known []string) []string {
 	texts := o.texts(name)
 	for _, text := range texts {

@@ -8,32 +8,32 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/shell"
 )
 
-// homePlace is what a home directory is called.
+// homePlace is the name of a home directory in reasons.
 const homePlace = "a home directory"
 
-// place is where the words of a command point, as far as that is known.
+// place is where a word of a command points, as far as that is known.
 type place struct {
-	path string // as shell.Join makes it
-	unto string // the variable that leads there only where it is not set
+	path string // as shell.Join returns it
+	unto string // the variable that must be unset for the word to point there
 }
 
-// placeOf is the place that a word names for a command.
+// placeOf returns the place that a word of a command names.
 func placeOf(c shell.Command, w shell.Word) place {
 	return place{path: shell.Join(c.Dir, w.Text), unto: w.Unset}
 }
 
-// known reports whether nothing of the place is left open.
+// known reports whether the whole path is known.
 func (p place) known() bool { return !strings.Contains(p.path, shell.Opaque) }
 
-// ruin tells what is lost if everything at the place is: the root directory, a
-// home directory, a directory of the system, or one that the workspace is in.
-// It is empty where none of these is.
+// ruin describes what is lost if everything at the place is destroyed: the root
+// directory, a home directory, a system directory, or one that contains the
+// workspace. It returns "" if it is none of these.
 func (p place) ruin(workspace string) string {
 	if p.path == "" || !p.known() {
 		return ""
 	}
 	target := p.path
-	inside := bareGlob(path.Base(target)) // everything in it, instead of it
+	inside := bareGlob(path.Base(target)) // the content of the directory rather than the directory itself
 	if inside {
 		target = path.Dir(target)
 	}
@@ -56,11 +56,10 @@ func (p place) ruin(workspace string) string {
 	return ""
 }
 
-// workspacePlace is what the workspace is called.
+// workspacePlace is the name of the workspace in reasons.
 const workspacePlace = "the workspace itself"
 
-// systemDir is the directory of the system that a path may be, empty where it
-// is none.
+// systemDir returns the system directory that a path may denote, "" if none.
 func systemDir(target string) string {
 	if strings.Count(target, "/") > 2 {
 		return "" // deeper than any of them
@@ -73,7 +72,7 @@ func systemDir(target string) string {
 	return ""
 }
 
-// systemDirs are the directories without which a machine is not what it was.
+// systemDirs are the directories on which the system depends.
 func systemDirs() []string {
 	return []string{
 		"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/run", "/sbin", "/srv", "/sys",
@@ -83,8 +82,8 @@ func systemDirs() []string {
 	}
 }
 
-// matches reports whether a path that may hold wildcards can be dir, in which
-// "*" is any name.
+// matches reports whether a path that may contain wildcards can be dir, in
+// which "*" is any name.
 func matches(target, dir string) bool {
 	for {
 		t, restOfTarget, moreTarget := strings.Cut(target, "/")
@@ -110,8 +109,8 @@ func elementMatches(element, dir string) bool {
 	return ok && err == nil
 }
 
-// bareGlob reports whether a name with wildcards leaves nothing out: no
-// character of it stands for itself but a leading dot.
+// bareGlob reports whether a name with wildcards matches everything: it has no
+// literal character except a leading dot.
 func bareGlob(name string) bool {
 	glob := false
 	for name != "" {

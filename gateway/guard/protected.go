@@ -11,17 +11,17 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// ProtectedPaths is the name of the guard of files that are not the agent's to
+// ProtectedPaths is the name of the guard for files that an agent must not
 // change.
 const ProtectedPaths = "protected-paths"
 
-// protectedPaths denies changes to files that decide what runs later, and with
-// whose rights.
+// protectedPaths denies changes to files that determine what runs later, and
+// with which permissions.
 type protectedPaths struct {
 	name     string
 	paths    pathPatterns
 	commands commandReader
-	fields   []string // members that name a path or hold a patch
+	fields   []string // members that name a path or contain a patch
 }
 
 func newProtectedPaths(name string, o *options) Guard {
@@ -47,15 +47,15 @@ func (g *protectedPaths) add(o *options, text string) {
 	g.paths.add(p)
 }
 
-// defaultPaths are protected where nothing else is said.
+// defaultPaths are the protected paths by default.
 func defaultPaths() []string {
 	return []string{
 		// the system
 		"/etc", "/boot", "/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/var/spool/cron",
 		"/System", "/Library",
-		// keys, and who may log in
+		// keys and login
 		"~/.ssh", "~/.gnupg",
-		// what starts by itself
+		// what starts automatically
 		"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.bash_logout", "~/.profile",
 		"~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin", "~/.zlogout", "~/.config/fish",
 		"~/.config/systemd", "~/.config/autostart", "~/Library/LaunchAgents",
@@ -103,7 +103,7 @@ func (g *protectedPaths) object(m *work.Meter, req *chain.Request) string {
 	return g.commands.check(m, req, func(_ *work.Meter, script shell.Script) string { return look.script(script) })
 }
 
-// The members of an input that name a file or a directory.
+// pathFields are the input members that name a file or a directory.
 func pathFields() []string {
 	return []string{
 		"file_path", "filepath", "path", "paths", "file", "files", "filename", "file_name", "notebook_path", "target_file",
@@ -111,7 +111,7 @@ func pathFields() []string {
 	}
 }
 
-// The members of an input that hold a patch.
+// patchFields are the input members that contain a patch.
 func patchFields() []string { return []string{"patch", "diff", "input", "command", "cmd"} }
 
 // onlyReads reports whether a tool that can read and write is told to read.
@@ -125,7 +125,7 @@ func onlyReads(members []member) bool {
 type search struct {
 	paths *pathPatterns
 	meter *work.Meter
-	found target // the elements of the path at hand, kept for their memory
+	found target // the elements of the current path; reused
 }
 
 func (s *search) members(start string, members []member) string {
@@ -157,7 +157,7 @@ func (s *search) member(start string, m member) string {
 	return ""
 }
 
-// path objects where a place is protected. shown is how the call names it.
+// path objects if a place is protected. shown is how the call names it.
 func (s *search) path(shown, place string, how reach) string {
 	if shown == "" || !s.meter.Spend(1+len(place)/8) {
 		return ""
@@ -169,8 +169,8 @@ func (s *search) path(shown, place string, how reach) string {
 	return ""
 }
 
-// script looks at the files that commands are redirected to and at those that
-// the usual programs change.
+// script checks the files that commands are redirected to, and those that
+// well-known programs modify.
 func (s *search) script(script shell.Script) string {
 	for _, c := range script.Commands {
 		for _, w := range c.Writes {
@@ -201,14 +201,14 @@ func (s *search) script(script shell.Script) string {
 	return ""
 }
 
-// isStaged reports whether a path begins with a variable that by custom names
-// where a package is put together, not the system it is for.
+// isStaged reports whether a path begins with a variable that conventionally
+// names a package's staging directory, and not the system's root.
 func isStaged(w shell.Word) bool {
 	return strings.HasPrefix(w.Text, "/") && slices.Contains([]string{"DESTDIR", "RPM_BUILD_ROOT", "pkgdir", "INSTALL_ROOT"}, w.Unset)
 }
 
-// fromTool is the place that a tool's path leads to. Tools take addresses of
-// files, paths of Windows and a variable for the home directory too.
+// fromTool returns the place that a tool's path leads to. Tools also accept
+// file URLs, Windows paths and a variable for the home directory.
 func fromTool(start, text string) string {
 	if address, ok := strings.CutPrefix(text, "file://"); ok {
 		text = unescapePercent(address)

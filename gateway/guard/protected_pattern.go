@@ -9,21 +9,21 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// pathPattern is a protected path: it stands for itself and all below it.
+// pathPattern is a protected path. It covers itself and everything below it.
 type pathPattern struct {
 	text     string
 	elements []element
-	home     bool // begins in a home directory
-	rooted   bool // begins in the root directory; else anywhere
+	home     bool // relative to a home directory
+	rooted   bool // relative to the root directory; otherwise it matches anywhere
 }
 
-// reach is what a change does to a place.
+// reach is the extent of a change to a place.
 type reach uint8
 
 const (
-	// exactly: it changes the place or something in it.
+	// exactly: the place or something in it is changed.
 	exactly reach = iota
-	// whole: it removes or moves the place with all that is in it.
+	// whole: the place is removed or moved with everything in it.
 	whole
 )
 
@@ -48,11 +48,11 @@ func parsePathPattern(text string) (pathPattern, error) {
 	return p, nil
 }
 
-// element is one name of a path, in lower case.
+// element is one name in a path, in lower case.
 type element struct {
 	name string
-	wild bool // it may stand for other names than its own
-	bare bool // it leaves no name out
+	wild bool // it contains wildcards
+	bare bool // it matches every name
 }
 
 func elementOf(name string) element {
@@ -60,7 +60,7 @@ func elementOf(name string) element {
 	return element{name: name, wild: wild, bare: wild && bareGlob(name)}
 }
 
-// target is a place that would be changed, taken apart once for all patterns.
+// target is a place that would be changed, split once for all patterns.
 type target struct {
 	elements []element
 	rooted   bool
@@ -74,8 +74,8 @@ func (t *target) set(place string) {
 	}
 }
 
-// fromRoot returns the elements from the root directory on. Far enough up from
-// a place that is not known is the root directory too.
+// fromRoot returns the elements from the root directory on. Enough ".."
+// elements lead from an unknown place to the root directory as well.
 func (t *target) fromRoot() ([]element, bool) {
 	if t.rooted || t.elements[0].name != ".." {
 		return t.elements, t.rooted
@@ -88,11 +88,11 @@ func (t *target) fromRoot() ([]element, bool) {
 	return nil, true
 }
 
-// pathPatterns are all that is protected, in order.
+// pathPatterns are all protected paths, in order.
 type pathPatterns struct {
 	all []pathPattern
-	// anywhere are those that begin anywhere, by their first name, and wild
-	// those whose first name may stand for others.
+	// anywhere indexes the patterns that match anywhere by their first name;
+	// wild are those whose first name has wildcards.
 	anywhere map[string][]int
 	wild     []int
 }
@@ -112,9 +112,9 @@ func (ps *pathPatterns) add(p pathPattern) {
 	}
 }
 
-// first returns the first of the patterns that a change to a place changes, nil
-// where it changes none. Its work grows with the number of elements: only one
-// with wildcards is compared with every pattern.
+// first returns the first pattern that a change to a place affects, nil if
+// none. Its work grows with the number of elements: only an element with
+// wildcards is compared with every pattern.
 func (ps *pathPatterns) first(t *target, how reach, m *work.Meter) *pathPattern {
 	least := len(ps.all)
 	fromRoot, rooted := t.fromRoot()
@@ -133,7 +133,7 @@ func (ps *pathPatterns) first(t *target, how reach, m *work.Meter) *pathPattern 
 		candidates := ps.anywhere[e.name]
 		cost := 1 + len(ps.wild)
 		if e.wild {
-			cost += 4 * len(ps.all) // matching is dearer than looking up
+			cost += 4 * len(ps.all) // matching costs more than a lookup
 		}
 		if !m.Spend(cost) {
 			return nil
@@ -152,8 +152,8 @@ func (ps *pathPatterns) first(t *target, how reach, m *work.Meter) *pathPattern 
 	return &ps.all[least]
 }
 
-// least returns the first of the candidates that begins elements, if it stands
-// before the one that was found.
+// least returns the smallest candidate that matches at the start of elements,
+// if it is less than found; otherwise found.
 func (ps *pathPatterns) least(found int, candidates []int, elements []element, how reach) int {
 	for _, i := range candidates {
 		if i < found && ps.all[i].begins(elements, how) {
@@ -163,8 +163,8 @@ func (ps *pathPatterns) least(found int, candidates []int, elements []element, h
 	return found
 }
 
-// begins reports whether elements lead to the pattern or below it, or, of a
-// change to the whole of a place, whether the pattern is below elements.
+// begins reports whether elements lead to the pattern or below it or, if a
+// whole place is changed, whether the pattern is below elements.
 func (p pathPattern) begins(elements []element, how reach) bool {
 	n := min(len(elements), len(p.elements))
 	if n == 0 || n < len(p.elements) && how != whole {
@@ -178,8 +178,8 @@ func (p pathPattern) begins(elements []element, how reach) bool {
 	return true
 }
 
-// nameMatches compares two names, either of which may hold wildcards. Those of
-// a shell leave names that begin with a dot out.
+// nameMatches compares two names, either of which may contain wildcards. A
+// shell's wildcards do not match a leading dot.
 func nameMatches(pattern, name element) bool {
 	if !pattern.wild && !name.wild {
 		return pattern.name == name.name
@@ -194,7 +194,7 @@ func nameMatches(pattern, name element) bool {
 	return ok && err == nil
 }
 
-// belowHome returns what of a place is below a home directory.
+// belowHome returns the part of a place that is below a home directory.
 func belowHome(t *target) ([]element, bool) {
 	switch first := t.elements[0].name; {
 	case !t.rooted:

@@ -10,16 +10,16 @@ import (
 
 var errInName = errors.New("the name of a member holds a credential")
 
-// Redactor takes credentials out of JSON values by the rules of the guard that
-// takes them out of results, for whoever writes such values down.
+// Redactor removes credentials from JSON values by the rules of the secrets
+// guard, for code that records such values.
 type Redactor struct{ finder *secret.Finder }
 
-// NewRedactor returns a redactor of every kind of credential.
+// NewRedactor returns a redactor for all kinds of credentials.
 func NewRedactor() *Redactor { return &Redactor{finder: secret.NewFinder(nil)} }
 
-// Redact returns the value without its credentials. A value that cannot be made
-// free of them, because one stands in the name of a member or because ctx ended,
-// is an error.
+// Redact returns the value with its credentials redacted. It returns an error if
+// that is impossible, because a credential is in the name of a member or because
+// ctx ended.
 func (r *Redactor) Redact(ctx context.Context, value json.RawMessage) (json.RawMessage, error) {
 	found, err := r.finder.Redact(ctx, value)
 	switch {

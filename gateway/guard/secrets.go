@@ -9,11 +9,11 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/secret"
 )
 
-// Secrets is the name of the guard that takes credentials out of results.
+// Secrets is the name of the guard that redacts credentials in results.
 const Secrets = "secrets"
 
-// secrets keeps credentials from the model: it takes them out of results, and
-// denies calls that carry them.
+// secrets keeps credentials from the model: it redacts them in results, and can
+// deny calls that contain them.
 type secrets struct {
 	name      string
 	finder    *secret.Finder
@@ -54,8 +54,8 @@ func describeSecrets() Description {
 // Name implements transport.Interceptor.
 func (g *secrets) Name() string { return g.name }
 
-// Intercept implements transport.Interceptor. An input is never redacted: the
-// tool would run with the placeholder.
+// Intercept implements transport.Interceptor. It never redacts an input,
+// because the tool would run with the placeholder.
 func (g *secrets) Intercept(ctx context.Context, req *chain.Request) (chain.Outcome, error) {
 	if !g.denyInput {
 		return chain.Outcome{Decision: chain.Allow}, nil
@@ -87,7 +87,7 @@ func (g *secrets) Review(ctx context.Context, req *chain.Request) (chain.Outcome
 	}, nil
 }
 
-// listed says how many credentials were found, and of which kinds.
+// listed describes how many credentials of which kinds were found.
 func listed(found secret.Found) string {
 	noun := "credentials"
 	if found.Count == 1 {

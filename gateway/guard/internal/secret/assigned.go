@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// sense is what the name of a value says of it.
+// sense is what the name of a value says about it.
 type sense uint8
 
 const (
@@ -16,8 +16,8 @@ const (
 	randomValue       // made by a machine: long and random
 )
 
-// names tells the names of credentials. They are compared without case and
-// separators, by how they end.
+// names recognizes the names of credentials. They are compared by suffix,
+// ignoring case and separators.
 type names struct{ passwords, values, not []string }
 
 func newNames() names {
@@ -35,15 +35,15 @@ func newNames() names {
 	}
 }
 
-// longestName is how much of a name is looked at, and longestValue the longest
-// value that is taken for a credential.
+// longestName is how much of a name is examined, and longestValue the longest
+// value that can be a credential, in bytes.
 const (
 	longestName  = 64
 	longestValue = 8 << 10
 )
 
-// of tells what a name says. env is whether it is spelled as a variable of the
-// environment is.
+// of returns what a name says. env reports whether it is spelled like an
+// environment variable.
 func (n names) of(name []byte) (s sense, env bool) {
 	var plain [longestName]byte
 	size := 0
@@ -71,8 +71,8 @@ func (n names) of(name []byte) (s sense, env bool) {
 	return harmless, env
 }
 
-// assigned tries a value that is assigned to the name of a credential, the ":"
-// or "=" of which is at at.
+// assigned checks a value that is assigned to the name of a credential; the ":"
+// or "=" is at index at.
 func (f *Finder) assigned(text []byte, at int) hit {
 	if !f.finds(kindAssigned) {
 		return hit{}
@@ -98,8 +98,8 @@ func (f *Finder) assigned(text []byte, at int) hit {
 	return hit{v.from, v.to, kindAssigned}
 }
 
-// nameBefore returns the name before an operator, with or without quotes or as
-// a key in brackets. tight is whether nothing stands between them.
+// nameBefore returns the name before an operator, bare, quoted or as a key in
+// brackets. tight reports whether nothing is between them.
 func nameBefore(text []byte, at int) (name []byte, tight bool) {
 	to := at
 	for to > 0 && at-to < 6 {
@@ -121,8 +121,8 @@ func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
 
-// operatorEnds is where the operator at at ends, false where it compares or
-// does something else.
+// operatorEnds returns the end of the operator at index at, and false if it is
+// a comparison or something else.
 func operatorEnds(text []byte, at int) (int, bool) {
 	next := byte(0)
 	if at+1 < len(text) {
@@ -137,7 +137,7 @@ func operatorEnds(text []byte, at int) (int, bool) {
 	return at + 1, true
 }
 
-// skip passes over at most most of the given characters.
+// skip skips up to most of the given characters.
 func skip(text []byte, i int, of string, most int) int {
 	end := min(len(text), i+most)
 	for i < end && strings.IndexByte(of, text[i]) >= 0 {
@@ -146,12 +146,12 @@ func skip(text []byte, i int, of string, most int) int {
 	return i
 }
 
-// value is what is assigned to a name.
+// value is a value that is assigned to a name.
 type value struct {
 	text     []byte
 	from, to int
 	quoted   bool
-	scheme   bool // it stands behind a word such as Bearer
+	scheme   bool // it follows a scheme such as Bearer
 }
 
 // valueAt returns the value that begins at from.
@@ -177,8 +177,8 @@ func valueAt(text []byte, from int, env bool) value {
 	return v
 }
 
-// schemeLength is how long the word is that text begins with, if it says how a
-// caller shows who it is.
+// schemeLength returns the length of the authentication scheme that text begins
+// with, including the space; 0 if there is none.
 func schemeLength(text []byte) int {
 	for _, scheme := range []string{"bearer ", "basic ", "token "} {
 		if len(text) > len(scheme) && strings.EqualFold(string(text[:len(scheme)]), scheme) {
@@ -188,8 +188,8 @@ func schemeLength(text []byte) int {
 	return 0
 }
 
-// quoteEnds is where a quoted value ends that begins at i. A quote that was
-// itself escaped ends at the next escape.
+// quoteEnds returns the end of a quoted value that begins at i. A quote that
+// was itself escaped ends at the next escape.
 func quoteEnds(text []byte, i int, quote byte, escaped bool) int {
 	end := min(len(text), i+longestValue)
 	for i < end && text[i] != quote && text[i] != '\n' {
@@ -204,7 +204,7 @@ func quoteEnds(text []byte, i int, quote byte, escaped bool) int {
 	return min(i, end)
 }
 
-// wordEnds is where a value without quotes ends that begins at i.
+// wordEnds returns the end of an unquoted value that begins at i.
 func wordEnds(text []byte, i int, env bool) int {
 	stops := " \t\r\n\"'`\\,;&)]}>|<:"
 	if env {
@@ -213,20 +213,21 @@ func wordEnds(text []byte, i int, env bool) int {
 	end := min(len(text), i+longestValue)
 	for i < end && strings.IndexByte(stops, text[i]) < 0 {
 		if text[i] == '=' && i+1 < end && text[i+1] != '=' && strings.IndexByte(stops, text[i+1]) < 0 {
-			return i // another assignment: a "=" within a value only fills it up
+			return i // another assignment: within a value, "=" is only padding
 		}
 		i++
 	}
 	return i
 }
 
-// credential reports whether a value under a name of that sense is one.
+// credential reports whether a value is a credential, given the sense of its
+// name.
 func (v value) credential(s sense, env bool) bool {
 	return v.plausible(s, env) && !standsFor(v.text) && !monotone(v.text) && !common(v.text)
 }
 
-// plausible reports whether a value is made as credentials are. It is the
-// cheaper part of the question.
+// plausible reports whether a value has the form of a credential. It is the
+// cheaper check.
 func (v value) plausible(s sense, env bool) bool {
 	if len(v.text) < 6 || len(v.text) >= longestValue || v.text[0] == '/' || v.text[0] == '.' {
 		return false
@@ -234,7 +235,7 @@ func (v value) plausible(s sense, env bool) bool {
 	digits, groups, letters, others := count(v.text)
 	switch {
 	case bytes.ContainsAny(v.text, " \t"), bytes.Contains(v.text, []byte("://")), !v.quoted && isCall(v.text):
-		return false // prose, an address or code
+		return false // prose, a URL or code
 	case v.scheme:
 		return len(v.text) >= 16
 	case s == password && env:
@@ -248,8 +249,8 @@ func (v value) plausible(s sense, env bool) bool {
 		(v.quoted || !isExpression(v.text))
 }
 
-// count tells how many digits there are and in how many groups, and how many
-// letters and other characters.
+// count returns the number of digits, of groups of digits, of letters and of
+// other characters.
 func count(text []byte) (digits, groups, letters, others int) {
 	inGroup := false
 	for _, c := range text {
@@ -270,7 +271,8 @@ func count(text []byte) (digits, groups, letters, others int) {
 	return digits, groups, letters, others
 }
 
-// isCall reports whether a value begins as a call or an element does.
+// isCall reports whether a value begins like a function call or an index
+// expression.
 func isCall(text []byte) bool {
 	at := bytes.IndexAny(text, "([")
 	if at <= 0 {
@@ -284,8 +286,8 @@ func isCall(text []byte) bool {
 	return true
 }
 
-// isExpression reports whether a value without quotes is source code: a name
-// in small letters or the name of a member.
+// isExpression reports whether an unquoted value is source code: a lower-case
+// identifier or a member access.
 func isExpression(text []byte) bool {
 	if text[0] >= '0' && text[0] <= '9' {
 		return false
@@ -302,8 +304,8 @@ func isExpression(text []byte) bool {
 	return member || bytes.IndexByte(text, '_') >= 0
 }
 
-// standsFor reports whether a text stands for a credential instead of being
-// one: a variable, a template, a placeholder.
+// standsFor reports whether a text stands for a credential without being one: a
+// variable, a template or a placeholder.
 func standsFor(text []byte) bool {
 	if bytes.ContainsAny(text, "$<>{}") {
 		return true
@@ -320,8 +322,8 @@ func standsFor(text []byte) bool {
 	return false
 }
 
-// common reports whether a text is a word that stands in examples and settings
-// for development where a credential would.
+// common reports whether a text is a word that examples and development
+// settings use as a credential.
 func common(text []byte) bool {
 	switch strings.ToLower(string(text[:min(len(text), 16)])) {
 	case "password", "passwd", "pass", "pwd", "secret", "token", "user", "username", "root", "admin", "test", "postgres",
@@ -331,7 +333,7 @@ func common(text []byte) bool {
 	return false
 }
 
-// entropy is how many bits a character of the text tells.
+// entropy returns the entropy of a text in bits per character.
 func entropy(text []byte) float64 {
 	var counts [256]int
 	for _, c := range text {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Finder finds credentials. It does not change and is safe for concurrent use.
+// Finder finds credentials. It is immutable and safe for concurrent use.
 type Finder struct {
 	of      *[256]class
 	byFirst [256][]rule
 	names   names
 	off     []string
-	bodies  []class // what runs are remembered of
+	bodies  []class // the classes whose runs are cached
 }
 
-// Kinds are the kinds of credentials that can be found.
+// Kinds returns the kinds of credentials that can be found.
 func Kinds() []string {
 	kinds := []string{kindPrivateKey, kindJWT, kindURL, kindAssigned}
 	for _, r := range rules() {
@@ -29,7 +29,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// NewFinder returns a finder of all kinds but those in except.
+// NewFinder returns a finder of all kinds except those in except.
 func NewFinder(except []string) *Finder {
 	f := &Finder{of: classes(), names: newNames(), off: slices.Clone(except), bodies: []class{url64, url64 | equals}}
 	for _, r := range rules() {
@@ -43,7 +43,7 @@ func NewFinder(except []string) *Finder {
 	return f
 }
 
-// finds reports whether a kind is looked for.
+// finds reports whether a kind is enabled.
 func (f *Finder) finds(kind string) bool { return !slices.Contains(f.off, kind) }
 
 // hit is a credential in a text.
@@ -52,15 +52,16 @@ type hit struct {
 	kind     string
 }
 
-// atLeast is how much text is gone through between two looks at the context.
+// atLeast is how much text is scanned between two checks of the context, in
+// bytes.
 const atLeast = 64 << 10
 
-// find returns the credentials in a text, in order and apart from each other,
-// and whether a private key was still open at its end.
+// find returns the credentials in a text, in order and without overlap, and
+// whether a private key was incomplete at its end.
 func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, err error) {
 	look := atLeast
 	s := scan{finder: f, text: text}
-	ahead := hit{} // found by what stands before it
+	ahead := hit{} // found from the name before it
 	for i := 0; i < len(text); {
 		if i >= look {
 			if ctx.Err() != nil {
@@ -77,7 +78,7 @@ func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, 
 				i = f.run(text, i, word)
 				continue
 			}
-			ahead = hit{} // it may reach into what was found ahead
+			ahead = hit{} // it may overlap the hit found ahead
 		case c == '\\':
 			i += escape(text[i:])
 			continue
@@ -86,7 +87,7 @@ func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, 
 		case c == '-':
 			var unfinished bool
 			h, unfinished = f.privateKey(text, i)
-			open = open || unfinished // then only what belongs to it follows
+			open = open || unfinished // then only the rest of the key follows
 			if h.to == 0 && ahead.to == 0 && f.finds(kindAssigned) {
 				ahead = f.option(text, i)
 			}
@@ -101,19 +102,19 @@ func (f *Finder) find(ctx context.Context, text []byte) (hits []hit, open bool, 
 	return hits, open, nil
 }
 
-// mostBodies is more than the rules have.
+// mostBodies is an upper bound of the number of cached classes.
 const mostBodies = 24
 
-// scan is the state of one search for tokens. It remembers the last run of each
-// class: where tokens may hold what begins another one, such as a dash, each
-// beginning in a long text would else go through all the rest of it.
+// scan is the state of one search for tokens. It caches the latest run of each
+// class: if a token can contain the start of another one, such as a dash, every
+// start in a long text would otherwise scan all of the rest.
 type scan struct {
 	finder *Finder
 	text   []byte
 	runs   [mostBodies]struct{ from, to int }
 }
 
-// run is where the run of characters of a class ends that begins at i.
+// run returns the end of the run of characters in a class that begins at i.
 func (s *scan) run(i int, of class) int {
 	last := &s.runs[slices.Index(s.finder.bodies, of)]
 	if i < last.from || i >= last.to {
@@ -122,7 +123,7 @@ func (s *scan) run(i int, of class) int {
 	return last.to
 }
 
-// sharper is a hit with the kind that its own letters tell, if they tell one.
+// sharper returns the hit with the kind that its own prefix implies, if any.
 func (s *scan) sharper(h hit) hit {
 	if t := s.token(h.from); t.to > 0 {
 		return hit{h.from, max(h.to, t.to), t.kind}
@@ -130,8 +131,8 @@ func (s *scan) sharper(h hit) hit {
 	return h
 }
 
-// escape is how long an escape is that a text holds as text: JSON and source
-// code in it have them. What follows is the beginning of a word.
+// escape returns the length of an escape sequence that the text contains
+// literally, as JSON or source code in it does. A word begins after it.
 func escape(text []byte) int {
 	switch {
 	case len(text) < 2:
@@ -150,7 +151,7 @@ func isHex(text []byte) bool {
 	return len(text) == 4 && err == nil
 }
 
-// named tries what may stand after a ":" or a "=".
+// named checks what follows a ":" or a "=".
 func (f *Finder) named(text []byte, at int) hit {
 	if bytes.HasPrefix(text[at:], []byte("://")) {
 		return f.url(text, at)
@@ -181,7 +182,7 @@ func (s *scan) token(i int) hit {
 	return hit{}
 }
 
-// run is where the run of characters of a class ends that begins at i.
+// run returns the end of the run of characters in a class that begins at i.
 func (f *Finder) run(text []byte, i int, of class) int {
 	for i < len(text) && f.of[text[i]]&of != 0 {
 		i++
@@ -190,7 +191,7 @@ func (f *Finder) run(text []byte, i int, of class) int {
 }
 
 // monotone reports whether a text has too few different characters to be
-// random, as the crosses have that stand for a credential.
+// random, such as a row of x as a placeholder.
 func monotone(text []byte) bool {
 	var seen [256]bool
 	different := 0
@@ -203,7 +204,7 @@ func monotone(text []byte) bool {
 	return different < min(6, len(text))
 }
 
-// jwt tries a signed token: three parts, of which the first two are objects.
+// jwt checks for a signed JWT: three parts, of which the first two are objects.
 func (s *scan) jwt(i int) hit {
 	text := s.text
 	const object = "eyJ"
@@ -225,9 +226,9 @@ func (s *scan) jwt(i int) hit {
 	return hit{i, to, kindJWT}
 }
 
-// url tries a password in an address, the "://" of which is at at. It ends at
-// the last "@" that leaves something that is one: some are written into
-// addresses as they are.
+// url checks for a password in a URL whose "://" is at index at. The password
+// ends at the last "@" that leaves a plausible one, because some passwords
+// contain an unescaped "@".
 func (f *Finder) url(text []byte, at int) hit {
 	if !f.finds(kindURL) {
 		return hit{}

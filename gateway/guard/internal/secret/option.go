@@ -2,11 +2,12 @@ package secret
 
 import "bytes"
 
-// option tries what a command line gives to an option that begins at i, as the
-// next word: to one whose name tells, or the user and password that curl takes.
+// option checks the value that a command line passes, as the next word, to an
+// option that begins at i: an option with the name of a credential, or curl's
+// option for user and password.
 func (f *Finder) option(text []byte, i int) hit {
 	if i > 0 && bytes.IndexByte([]byte(" \t\n\"'`,["), text[i-1]) < 0 {
-		return hit{} // within a word
+		return hit{} // in the middle of a word
 	}
 	from := skip(text, i, "-", 2)
 	to := from
@@ -25,14 +26,14 @@ func (f *Finder) option(text []byte, i int) hit {
 	}
 	if user := userOf(name, from-i); user >= 0 && runsCurl(text[:i]) {
 		if user > 0 {
-			value = from + user // it follows in the same word
+			value = from + user // the value follows in the same word
 		}
 		return userAndPassword(text, value)
 	}
 	return hit{}
 }
 
-// optionValue is the value at from of an option that says what it is.
+// optionValue checks the value at from of an option whose name has sense s.
 func optionValue(text []byte, from int, s sense) hit {
 	v := valueAt(text, from-quotesBefore(text, from), false)
 	if !v.credential(s, false) {
@@ -41,7 +42,7 @@ func optionValue(text []byte, from int, s sense) hit {
 	return hit{v.from, v.to, kindAssigned}
 }
 
-// quotesBefore is 1 where a quote begins the word at from.
+// quotesBefore returns 1 if the word at from is quoted, otherwise 0.
 func quotesBefore(text []byte, from int) int {
 	if quote := text[from-1]; quote == '"' || quote == '\'' {
 		return 1
@@ -49,9 +50,9 @@ func quotesBefore(text []byte, from int) int {
 	return 0
 }
 
-// userOf says whether an option is one by which curl takes a user and a
-// password: 0 where these follow as the next word, where in the name they begin
-// otherwise, and -1 where it is another option.
+// userOf recognizes curl's options for user and password. It returns 0 if the
+// value is the next word, the index in name at which it begins otherwise, and
+// -1 for other options.
 func userOf(name []byte, dashes int) int {
 	switch {
 	case dashes == 2 && (string(name) == "user" || string(name) == "proxy-user"):
@@ -59,20 +60,21 @@ func userOf(name []byte, dashes int) int {
 	case dashes == 1 && len(name) > 0 && (name[0] == 'u' || name[0] == 'U'):
 		return min(1, len(name)-1)
 	case dashes == 1 && len(name) > 1 && len(name) < 6 && (name[len(name)-1] == 'u' || name[len(name)-1] == 'U'):
-		return 0 // the last of several letters
+		return 0 // the last letter of a cluster
 	}
 	return -1
 }
 
-// runsCurl reports whether what stands before an option on its line is a curl.
+// runsCurl reports whether the text before an option, on the same line, invokes
+// curl.
 func runsCurl(before []byte) bool {
 	before = before[max(0, len(before)-512):]
 	before = before[bytes.LastIndexByte(before, '\n')+1:]
 	return bytes.Contains(before, []byte("curl"))
 }
 
-// userAndPassword is the password after a user and a colon in the word that
-// begins at from.
+// userAndPassword returns the password after a user and a colon in the word
+// that begins at from.
 func userAndPassword(text []byte, from int) hit {
 	to := wordEnds(text, from, true)
 	if quotesBefore(text, from) > 0 {

@@ -6,18 +6,19 @@ const (
 	dashes    = "-----"
 	keyBegins = "-----BEGIN "
 	keyEnds   = "-----END "
-	// longestKey is more than any key that is in use takes.
+	// longestKey is longer than any key in use, in bytes.
 	longestKey = 64 << 10
-	// keyLine is how many characters in a row a key has that code and prose
-	// do not have.
+	// keyLine is the length of a base64 run that occurs in a key but not in
+	// code or prose.
 	keyLine = 32
-	// keyRest is the shortest line that is taken for one of a key whose end is
-	// not there.
+	// keyRest is the shortest line that counts as part of a key whose end is
+	// missing.
 	keyRest = 16
 )
 
-// privateKey tries a private key in armour that begins at i. A key that was cut
-// off is found as far as it goes; open says that it goes to the end.
+// privateKey checks for an armored private key that begins at i. A truncated
+// key is found as far as it goes; open reports that it extends to the end of
+// the text.
 func (f *Finder) privateKey(text []byte, i int) (h hit, open bool) {
 	if !bytes.HasPrefix(text[i:], []byte(keyBegins)) || !f.finds(kindPrivateKey) {
 		return hit{}, false
@@ -47,7 +48,7 @@ func (f *Finder) privateKey(text []byte, i int) (h hit, open bool) {
 	return hit{i, to, kindPrivateKey}, open
 }
 
-// isLabel reports whether a text is made as the labels of armour are.
+// isLabel reports whether a text has the form of an armor label.
 func isLabel(text []byte) bool {
 	for _, c := range text {
 		if c != ' ' && (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
@@ -57,7 +58,7 @@ func isLabel(text []byte) bool {
 	return true
 }
 
-// hasLine reports whether a text has a line of a key.
+// hasLine reports whether a text contains a line of a key.
 func (f *Finder) hasLine(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		to := f.run(text, i, base64)
@@ -69,7 +70,7 @@ func (f *Finder) hasLine(text []byte) bool {
 	return false
 }
 
-// keyLines is where the lines of a key end that begin at i.
+// keyLines returns the end of the lines of a key that begin at i.
 func (f *Finder) keyLines(text []byte, i int) int {
 	end := i
 	for end-i < longestKey {
@@ -83,9 +84,8 @@ func (f *Finder) keyLines(text []byte, i int) int {
 	return end
 }
 
-// lineBegins skips what stands between two lines of a key: blanks, escapes that
-// stand as text, quotes of source code, and the numbers that tools put before
-// lines.
+// lineBegins skips what can be between two lines of a key: whitespace, literal
+// escape sequences, quotes in source code, and line numbers that tools add.
 func (f *Finder) lineBegins(text []byte, i int) int {
 	for i < len(text) {
 		switch c := text[i]; {
@@ -100,7 +100,7 @@ func (f *Finder) lineBegins(text []byte, i int) int {
 			if to-i > 6 || to == len(text) || text[to] != '\t' && text[to] != '|' && text[to] != ':' && !bytes.HasPrefix(text[to:], []byte("→")) {
 				return i
 			}
-			i = to + 1 // an arrow has more bytes, which are no part of a line either
+			i = to + 1 // an arrow is multi-byte; its other bytes are not part of a line either
 			for i < len(text) && text[i] >= 0x80 {
 				i++
 			}

@@ -11,21 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Found is what was found in a JSON value.
+// Found is the result of redacting a JSON value.
 type Found struct {
-	// JSON is the value without the credentials, nil where there are none.
+	// JSON is the redacted value, nil if no credential was found.
 	JSON []byte
-	// Kinds are the kinds of what was found, each once, in order.
+	// Kinds are the kinds that were found, without duplicates, in order.
 	Kinds []string
-	// Count is how many credentials were found.
+	// Count is the number of credentials that were found.
 	Count int
-	// InName is whether one of them stands in the name of a member, where it
-	// still is.
+	// InName reports a credential in the name of a member, which is still
+	// there.
 	InName bool
 }
 
-// Redact takes the credentials out of a JSON value. Each becomes
-// "[redacted: KIND]".
+// Redact replaces each credential in a JSON value by "[redacted: KIND]".
 func (f *Finder) Redact(ctx context.Context, value []byte) (Found, error) {
 	r := redaction{finder: f, value: value}
 	for {
@@ -48,22 +47,22 @@ func (f *Finder) Redact(ctx context.Context, value []byte) (Found, error) {
 type redaction struct {
 	finder *Finder
 	value  []byte
-	at     int // everything before it was looked at
-	looked int // where the context was asked last
+	at     int // everything before it is done
+	looked int // where the context was last checked
 	found  Found
 
-	out    []byte // the new value, as far as copied
+	out    []byte // the new value so far
 	copied int
 
-	text   []byte // of the string at hand
-	name   []byte // of the member whose value comes next
-	named  []byte // the value of a member called "name", for a "value" beside it
+	text   []byte // the current string, decoded
+	name   []byte // the name of the next value's member
+	named  []byte // the value of a member "name", for a sibling "value"
 	opened bool   // a private key goes on in the next string
 }
 
 var errNotJSON = errors.New("the value is not JSON: a string has no end")
 
-// next looks at the next string and reports whether there was one.
+// next processes the next string and reports whether there was one.
 func (r *redaction) next(ctx context.Context) (bool, error) {
 	if r.at-r.looked >= atLeast {
 		if ctx.Err() != nil {
@@ -96,7 +95,7 @@ func (r *redaction) next(ctx context.Context) (bool, error) {
 	}
 	name := r.name
 	if string(between) != ":" {
-		name = nil // the value is in an array or an object of that name
+		name = nil // the value is inside an array or an object of that name
 	}
 	hits, err := r.lookAtValue(ctx, name, text)
 	if err != nil {
@@ -105,7 +104,7 @@ func (r *redaction) next(ctx context.Context) (bool, error) {
 	return true, r.replace(ctx, begin, raw, text, hits)
 }
 
-// stringEnds is where the string ends whose first character is at i.
+// stringEnds returns the end of the string whose first character is at i.
 func stringEnds(value []byte, i int) (int, bool) {
 	for {
 		n := bytes.IndexByte(value[i:], '"')
@@ -146,7 +145,7 @@ func (r *redaction) lookAtName(ctx context.Context, name []byte) error {
 	return err
 }
 
-// lookAtValue finds what is in a string, under the name that it has.
+// lookAtValue finds the credentials in a string, considering its name.
 func (r *redaction) lookAtValue(ctx context.Context, name, text []byte) ([]hit, error) {
 	if r.opened && len(name) == 0 && r.finder.goesOn(text) {
 		r.opened = !bytes.Contains(text, []byte(keyEnds))
@@ -168,13 +167,13 @@ func (r *redaction) lookAtValue(ctx context.Context, name, text []byte) ([]hit, 
 	return hits, err
 }
 
-// goesOn reports whether a string is one more line of a private key.
+// goesOn reports whether a string is another line of a private key.
 func (f *Finder) goesOn(text []byte) bool {
 	line := bytes.Trim(text, " \t\r\n,")
 	return bytes.Contains(line, []byte(keyEnds)) || len(line) > 0 && f.run(line, 0, base64) == len(line)
 }
 
-// under tries the whole of a string that is the value of a member.
+// under checks a whole string that is the value of a member.
 func (f *Finder) under(name, text []byte) hit {
 	if len(name) == 0 || !f.finds(kindAssigned) {
 		return hit{}
@@ -198,9 +197,9 @@ func (r *redaction) note(h hit) {
 	}
 }
 
-// replace copies the value up to the end of the hits, without them. raw is the
-// string that they are in, as it stands in the value from begin, and text what
-// it means.
+// replace copies the value up to the end of the hits, redacting them. raw is
+// the encoded string that contains them and begins at begin, text its decoded
+// form.
 func (r *redaction) replace(ctx context.Context, begin int, raw, text []byte, hits []hit) error {
 	place := places{raw: raw, plain: len(raw) == len(text)}
 	for _, h := range hits {
@@ -226,13 +225,13 @@ func (r *redaction) replace(ctx context.Context, begin int, raw, text []byte, hi
 	return nil
 }
 
-// places tells where in the raw text of a string its characters stand. It is
-// asked in order.
+// places maps positions in a decoded string to its encoded form. Queries must
+// be in ascending order.
 type places struct {
 	raw      []byte
-	plain    bool // there are no escapes
+	plain    bool // without escapes
 	text, at int
-	looked   int // where the context was asked last
+	looked   int // where the context was last checked
 }
 
 func (p *places) of(ctx context.Context, text int) (int, error) {
@@ -258,9 +257,9 @@ func (p *places) of(ctx context.Context, text int) (int, error) {
 	return p.at, nil
 }
 
-// unescape appends what the raw text of a string means.
+// unescape appends the decoded form of a string.
 func unescape(ctx context.Context, dst, raw []byte) ([]byte, error) {
-	look := len(raw) - atLeast // bytes left when the context is asked next
+	look := len(raw) - atLeast // number of remaining bytes at the next check of the context
 	for {
 		n := bytes.IndexByte(raw, '\\')
 		if n < 0 {
@@ -279,8 +278,8 @@ func unescape(ctx context.Context, dst, raw []byte) ([]byte, error) {
 	}
 }
 
-// character reads the escape that raw begins with and tells how long it is. A
-// surrogate without its other half is U+FFFD.
+// character decodes the escape sequence at the start of raw and returns its
+// length. A lone surrogate decodes to U+FFFD.
 func character(raw []byte) (rune, int) {
 	if len(raw) < 2 {
 		return utf8.RuneError, len(raw)

@@ -1,13 +1,13 @@
 package secret
 
-// rule is one kind of credential that is told by how it begins.
+// rule describes a kind of credential with a known prefix.
 type rule struct {
 	kind string
-	// prefix is what it begins with.
+	// prefix is how it begins.
 	prefix string
-	// body is what the rest is made of.
+	// body is the character class of the rest.
 	body class
-	// least and most are how long the rest is; a most of 0 is any length.
+	// least and most bound the length of the rest; most 0 means no limit.
 	least, most int
 }
 
@@ -34,7 +34,7 @@ const (
 	base64 = alnum | plus | slash | equals
 )
 
-// classes is the set that each character is in.
+// classes returns the classes of each character.
 func classes() *[256]class {
 	var of [256]class
 	for c := range byte(255) {
@@ -54,7 +54,7 @@ func classes() *[256]class {
 	return &of
 }
 
-// The kinds that are not told by a prefix alone.
+// The kinds that no prefix alone identifies.
 const (
 	kindPrivateKey = "private-key"
 	kindJWT        = "jwt"
@@ -62,8 +62,8 @@ const (
 	kindAssigned   = "assigned-secret"
 )
 
-// rules are the kinds that are told by a prefix. Where two prefixes fit, the
-// longer one stands first.
+// rules returns the kinds with a prefix. Of two prefixes that match the same
+// text, the longer one must come first.
 func rules() []rule {
 	return []rule{
 		{"age-key", "AGE-SECRET-KEY-1", upper | digit, 58, 58},

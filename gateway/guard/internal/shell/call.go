@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call reads a simple command and tells its output.
+// call processes a simple command and returns its output.
 func (r *reader) call(s *scope, call *syntax.CallExpr, writes []Word, in stream) (stream, error) {
 	argv := make([]Word, 0, len(call.Args))
 	for _, w := range call.Args {
@@ -20,7 +20,7 @@ func (r *reader) call(s *scope, call *syntax.CallExpr, writes []Word, in stream)
 	if len(call.Assigns) > 0 {
 		at := s
 		if len(call.Args) > 0 {
-			at = s.child() // the variables are for this command alone
+			at = s.child() // its variables apply to this command only
 		}
 		if err := r.assign(at, call.Assigns); err != nil {
 			return stream{}, err
@@ -29,7 +29,7 @@ func (r *reader) call(s *scope, call *syntax.CallExpr, writes []Word, in stream)
 	return r.run(s, argv, writes, in)
 }
 
-// run records the program that argv starts, and then the one that this one
+// run records the program that argv starts, then the program that this one
 // starts, and so on.
 func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 	for len(argv) > 0 && argv[0].Text == "" {
@@ -42,7 +42,7 @@ func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 	if strings.Contains(c.Name, Opaque) {
 		c.Name, c.runs, c.unnamed = "", argv[0].from, true
 	}
-	if err := r.spend(len(argv)); err != nil { // they are looked at again for each program that runs another
+	if err := r.spend(len(argv)); err != nil { // they are scanned again for each program that runs another
 		return stream{}, err
 	}
 	out := output(c, in)
@@ -63,8 +63,8 @@ func (r *reader) run(s *scope, argv, writes []Word, in stream) (stream, error) {
 	return out, err
 }
 
-// follow reads what the command runs in turn. It returns the commands whose
-// output it runs.
+// follow processes the scripts that the command runs. It returns the commands
+// whose output it runs.
 func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 	if code, ok := codeOption(c); ok {
 		return r.code(s.child(), []Word{code}, in)
@@ -96,11 +96,11 @@ func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 	case "eval":
 		return r.code(s, c.Args, in)
 	case "trap":
-		return r.code(s.child(), c.Args[:min(1, len(c.Args))], stream{}) // what follows are signals
+		return r.code(s.child(), c.Args[:min(1, len(c.Args))], stream{}) // the other operands are signals
 	case "watch":
 		return r.code(s.child(), wrapper{short: "n", long: []string{"interval"}}.inner(c.Args), stream{})
 	case "su":
-		return r.typed(s.child(), in) // there is no -c
+		return r.typed(s.child(), in) // without -c
 	case "ssh":
 		there := &scope{dir: Join("", "~")}
 		switch rest := (wrapper{short: "BbcDEeFIiJLlmOopQRSWw"}).inner(c.Args); len(rest) {
@@ -132,12 +132,12 @@ func (r *reader) follow(s *scope, c Command, in stream) (span, error) {
 	return span{}, nil
 }
 
-// code reads words that become one script, whose commands may read in.
+// code processes words that form one script, whose commands may read in.
 func (r *reader) code(s *scope, words []Word, in stream) (span, error) {
 	return r.spliced(s, sources(words), origin(words), in)
 }
 
-// typed reads what a shell is given on its input.
+// typed processes what a shell reads from its input.
 func (r *reader) typed(s *scope, in stream) (span, error) {
 	if in.known {
 		return r.spliced(s, in.text, in.opaque(), stream{})
@@ -145,8 +145,9 @@ func (r *reader) typed(s *scope, in stream) (span, error) {
 	return in.from, nil
 }
 
-// spliced reads a script that has the output of commands in it. It runs that
-// output where it begins a command; as an argument it is taken for one.
+// spliced processes a script that contains the output of commands. That output
+// is run only if it is the name of a command in the script; elsewhere it is an
+// argument.
 func (r *reader) spliced(s *scope, text string, from span, in stream) (span, error) {
 	begin := len(r.found.Commands)
 	if err := r.inner(s, text, in); err != nil {
@@ -158,8 +159,8 @@ func (r *reader) spliced(s *scope, text string, from span, in stream) (span, err
 	return from, nil
 }
 
-// file reads the script in a file, where it is a process substitution. Any
-// other nobody has read.
+// file processes the script in a file if the file is a process substitution.
+// Nobody has read the content of any other file.
 func (r *reader) file(s *scope, name Word, in stream) (span, error) {
 	if name.holds.known {
 		return name.from, r.inner(s, name.holds.text, in)
@@ -167,8 +168,8 @@ func (r *reader) file(s *scope, name Word, in stream) (span, error) {
 	return name.from, nil
 }
 
-// startsShell reports whether a program that runs another one runs a shell where
-// it is given none.
+// startsShell reports whether a program that runs another one starts a shell if
+// none is given.
 func startsShell(c Command) bool {
 	switch c.Name {
 	case "chroot", "unshare":
@@ -182,8 +183,8 @@ func startsShell(c Command) bool {
 	return false
 }
 
-// parallel reads the command that is run with each of the words after ":::", or
-// with each one of its input.
+// parallel processes the command that is run with each word after ":::" or with
+// each item of its input.
 func (r *reader) parallel(s *scope, args []Word, in stream) error {
 	command := (wrapper{short: "jnNLaICPSsE", long: []string{"jobs", "max-args", "arg-file", "colsep", "delay", "timeout", "sshlogin"}}).inner(args)
 	var inputs []string
@@ -211,8 +212,8 @@ func (r *reader) parallel(s *scope, args []Word, in stream) error {
 	return nil
 }
 
-// git reads the scripts that git is told to run: in every submodule, after every
-// commit of a rebase, to find a commit, and instead of a command of its own.
+// git processes the scripts that git is told to run: in every submodule, after
+// each commit of a rebase, during a bisect, and as an alias.
 func (r *reader) git(s *scope, args []Word) error {
 	for i, a := range args {
 		key, value, _ := strings.Cut(a.source, "=")
@@ -254,11 +255,11 @@ func (r *reader) git(s *scope, args []Word) error {
 	return nil
 }
 
-// isAlias reports whether a setting of git is a command of one's own.
+// isAlias reports whether a git setting defines an alias.
 func isAlias(key string) bool { return strings.HasPrefix(strings.ToLower(key), "alias.") }
 
-// interpreter reads the script that a shell is given. What another interpreter
-// is given is not read, only where it comes from.
+// interpreter processes the script of a shell. For other interpreters only the
+// origin of the script is determined.
 func (r *reader) interpreter(s *scope, c Command, in stream) (span, error) {
 	switch c.Name {
 	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish":
@@ -282,8 +283,8 @@ func (r *reader) interpreter(s *scope, c Command, in stream) (span, error) {
 	return span{}, nil
 }
 
-// shellArguments finds a shell's script: the one after -c, or the file that is
-// its first operand, or neither, where it reads its input.
+// shellArguments finds a shell's script: the argument of -c, or the file that is
+// its first operand, or neither if the shell reads its input.
 func shellArguments(args []Word) (code, operand *Word) {
 	command, input := false, false
 	for i := 0; i < len(args); i++ {
@@ -312,7 +313,7 @@ func shellArguments(args []Word) (code, operand *Word) {
 	return nil, nil
 }
 
-// findExec reads the programs that find starts.
+// findExec processes the programs that find starts.
 func (r *reader) findExec(s *scope, args []Word) error {
 	for i := 0; i < len(args); i++ {
 		switch args[i].Text {
@@ -320,7 +321,7 @@ func (r *reader) findExec(s *scope, args []Word) error {
 		default:
 			continue
 		}
-		var argv []Word // a copy, which run pays for
+		var argv []Word // a copy, accounted for by run
 		for i++; i < len(args) && args[i].Text != ";" && args[i].Text != "+"; i++ {
 			w := args[i]
 			if strings.Contains(w.Text, "{}") {
@@ -335,7 +336,7 @@ func (r *reader) findExec(s *scope, args []Word) error {
 	return nil
 }
 
-// builtin follows what changes the shell itself.
+// builtin processes builtins that change the state of the shell.
 func (r *reader) builtin(s *scope, c Command) error {
 	switch c.Name {
 	case "cd", "pushd":
@@ -355,7 +356,7 @@ func (r *reader) builtin(s *scope, c Command) error {
 	return nil
 }
 
-// directory is where cd goes.
+// directory returns the target of cd.
 func directory(args []Word) string {
 	for _, a := range args {
 		switch {
@@ -371,7 +372,7 @@ func directory(args []Word) string {
 	return "~"
 }
 
-// output tells what a command writes, where its text says so.
+// output returns what a command writes, if its text determines that.
 func output(c Command, in stream) stream {
 	switch c.Name {
 	case "cd", "pushd", "set", "export", "umask", "true", ":":
@@ -401,7 +402,7 @@ func echoed(args []Word) stream {
 	return stream{known: true, text: text + "\n", from: origin(args)}
 }
 
-// printed fills in %s and leaves any other format unknown.
+// printed formats with %s; for any other format the result is unknown.
 func printed(args []Word) stream {
 	if len(args) == 0 {
 		return stream{}

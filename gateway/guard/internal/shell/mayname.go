@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Words are words to look for in many texts.
+// Words are words to search for in many texts.
 type Words struct {
 	starting [256][]string // by their first byte
-	// lower is each byte in lower case, 0 where a shell takes it away when it
-	// reads words.
+	// lower maps each byte to lower case, or to 0 if a shell removes it when it
+	// parses words.
 	lower [256]byte
 }
 
-// NewWords prepares words, which are in lower case and not empty.
+// NewWords prepares words, which must be in lower case and not empty.
 func NewWords(words ...string) *Words {
 	ws := &Words{}
-	// What printf is given may spell anything.
+	// The arguments of printf can spell any word.
 	for _, w := range append(words, "printf") {
 		ws.starting[w[0]] = append(ws.starting[w[0]], w)
 	}
@@ -33,10 +33,9 @@ func NewWords(words ...string) *Words {
 	return ws
 }
 
-// MayBeIn reports whether any reading of text could contain one of the words.
-// It costs a fraction of [Read] and errs on the side of yes: quotes and escapes
-// may stand inside a word, and where there are expansions anything may be
-// spelled.
+// MayBeIn reports whether any interpretation of text could contain one of the
+// words. It costs a fraction of [Read] and errs on the side of true: quotes and
+// escapes may be inside a word, and expansions may produce any word.
 func (ws *Words) MayBeIn(text string) bool {
 	for _, expands := range []byte("${`") {
 		if strings.IndexByte(text, expands) >= 0 {
@@ -57,8 +56,8 @@ func (ws *Words) MayBeIn(text string) bool {
 	return false
 }
 
-// hasCode reports whether text has a backslash before what may be the code of
-// a character, as echo -e reads it.
+// hasCode reports whether text contains a backslash followed by what may be a
+// character code, as in echo -e.
 func hasCode(text string) bool {
 	for at := strings.IndexByte(text, '\\'); at >= 0 && at+1 < len(text); {
 		if strings.IndexByte("xuU01234567", text[at+1]) >= 0 {
@@ -73,8 +72,8 @@ func hasCode(text string) bool {
 	return false
 }
 
-// lowered is text in lower case, without what a shell takes away when it reads
-// words.
+// lowered returns text in lower case, without the bytes that a shell removes
+// when it parses words.
 func (ws *Words) lowered(text string) []byte {
 	plain, ascii := make([]byte, 0, len(text)), true
 	for i := range len(text) {
@@ -85,7 +84,7 @@ func (ws *Words) lowered(text string) []byte {
 		plain = append(plain, c)
 		ascii = ascii && c < utf8.RuneSelf
 	}
-	if !ascii { // a letter of ASCII may come of what is none
+	if !ascii { // lower-casing a non-ASCII character may yield an ASCII letter
 		return bytes.ToLower(plain)
 	}
 	return plain

@@ -11,23 +11,24 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// The limits of what is read (S4).
+// Limits of the input (S4).
 const (
-	// MaxText is the longest text that is read: the longest that Linux hands a
-	// shell as one argument.
+	// MaxText is the longest text that is parsed, in bytes: the longest that
+	// Linux passes to a shell as one argument.
 	MaxText = 128 << 10
-	// maxFrames is how deep the parser's stack may grow. It recurses with the
-	// nesting of the text and has no limit of its own.
+	// maxFrames limits the parser's stack. The parser recurses with the nesting
+	// of the text and has no limit of its own.
 	maxFrames = 1024
-	// MaxDir is the longest name of a directory that commands are followed to:
-	// no system opens a longer one.
+	// MaxDir is the longest directory name to which commands are followed, in
+	// bytes: no system opens a longer one.
 	MaxDir = 4096
-	// maxCommands is how many commands a script may have.
+	// maxCommands limits the commands of a script.
 	maxCommands = 4096
-	// maxScripts is how deep scripts may stand in scripts.
+	// maxScripts limits the nesting of scripts in scripts.
 	maxScripts = 10
-	// maxBraces is how many words the braces of one may make, and maxOpen how
-	// many may be opened in it: to split them takes more than linear time.
+	// maxBraces limits the words that the braces of one word may produce, and
+	// maxOpen the braces that it may open: splitting them takes more than
+	// linear time.
 	maxBraces = 256
 	maxOpen   = 32
 )
@@ -40,8 +41,7 @@ var (
 	errBraces  = fmt.Errorf("its braces make more than %d words of one", maxBraces)
 )
 
-// parse reads text as Bash, which is a superset of what other shells that
-// agents use understand.
+// parse parses text as Bash, a superset of the other shells that agents use.
 func parse(m *work.Meter, text string) (*syntax.File, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxText)
@@ -56,10 +56,11 @@ func parse(m *work.Meter, text string) (*syntax.File, error) {
 	return file, err
 }
 
-// shallow ends the text once the parser that reads it has recursed too deep or
-// must work no longer.
-// The parser reads 1 KiB at a time from inside its recursion, so between two
-// looks its stack can grow only by what 1 KiB of text can nest.
+// shallow ends the text once the parser that reads it has recursed too deeply
+// or the meter stops the work.
+//
+// The parser reads 1 KiB at a time from within its recursion, so between two
+// checks the stack grows by at most what 1 KiB of text can nest.
 type shallow struct {
 	meter *work.Meter
 	text  *strings.Reader

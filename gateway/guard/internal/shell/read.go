@@ -10,9 +10,9 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// Read tells what text would start if a shell ran it in directory dir. The
-// error reads on after "the command could not be read: ", unless it is that the
-// context of the meter has ended.
+// Read returns what text would start if a shell ran it in directory dir. The
+// error reads on after "the command could not be read: ", unless the context of
+// the meter has ended.
 func Read(m *work.Meter, text, dir string) (Script, error) {
 	if len(dir) > MaxDir {
 		return Script{}, errDir
@@ -28,23 +28,23 @@ func Read(m *work.Meter, text, dir string) (Script, error) {
 type reader struct {
 	found Script
 	meter *work.Meter
-	deep  int // scripts in scripts
+	deep  int // nesting of scripts in scripts
 }
 
-// spend pays for n bytes of text, or for n words.
+// spend accounts for n bytes of text, or for n words.
 func (r *reader) spend(n int) error {
 	r.meter.Spend(n)
 	return r.meter.Err()
 }
 
-// script reads text that a shell runs in scope s, and whose commands may read
-// in.
+// script processes text that a shell runs in scope s, and whose commands may
+// read in.
 func (r *reader) script(s *scope, text string, in stream) error {
 	if r.deep++; r.deep > maxScripts {
 		return errNested
 	}
 	defer func() { r.deep-- }()
-	file, err := parse(r.meter, text) // which pays for the text
+	file, err := parse(r.meter, text) // parse accounts for the text
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (r *reader) script(s *scope, text string, in stream) error {
 	return err
 }
 
-// inner reads a script that stands in another one.
+// inner processes a script within another one.
 func (r *reader) inner(s *scope, text string, in stream) error {
 	if err := r.script(s, text, in); err != nil {
 		return fmt.Errorf("in a script inside it: %w", err)
@@ -69,14 +69,14 @@ func (r *reader) emit(c Command) error {
 	return nil
 }
 
-// stream is what is known of what goes through a pipe.
+// stream is what is known about the content of a pipe.
 type stream struct {
 	known bool
 	text  string
 	from  span // the commands that wrote it
 }
 
-// opaque is the commands that wrote what is not known of the stream.
+// opaque returns the commands that wrote the unknown parts of the stream.
 func (s stream) opaque() span {
 	if s.known && !strings.Contains(s.text, Opaque) {
 		return span{}
@@ -84,7 +84,7 @@ func (s stream) opaque() span {
 	return s.from
 }
 
-// substitution reads the commands of a substitution and tells its output.
+// substitution processes the commands of a substitution and returns its output.
 func (r *reader) substitution(s *scope, list []*syntax.Stmt) (stream, error) {
 	begin := len(r.found.Commands)
 	out, err := r.fed(s.child(), list, stream{})
@@ -92,7 +92,7 @@ func (r *reader) substitution(s *scope, list []*syntax.Stmt) (stream, error) {
 	return out, err
 }
 
-// inside reads the substitutions somewhere in a node that is not a command.
+// inside processes the substitutions anywhere in a node that is not a command.
 func (r *reader) inside(s *scope, node syntax.Node) error {
 	var err error
 	syntax.Walk(node, func(n syntax.Node) bool {
@@ -105,7 +105,7 @@ func (r *reader) inside(s *scope, node syntax.Node) error {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			_, err = r.substitution(s, n.Stmts)
-			return false // it has read what is inside
+			return false // its content was processed
 		case *syntax.ProcSubst:
 			_, err = r.substitution(s, n.Stmts)
 			return false
@@ -124,7 +124,7 @@ func (r *reader) list(s *scope, list []*syntax.Stmt) error {
 	return nil
 }
 
-// lists reads several lists in one scope.
+// lists processes several lists in one scope.
 func (r *reader) lists(s *scope, lists ...[]*syntax.Stmt) error {
 	for _, list := range lists {
 		if err := r.list(s, list); err != nil {
@@ -134,7 +134,7 @@ func (r *reader) lists(s *scope, lists ...[]*syntax.Stmt) error {
 	return nil
 }
 
-// statement reads one statement with its redirections and tells its output.
+// statement processes a statement with its redirections and returns its output.
 func (r *reader) statement(s *scope, st *syntax.Stmt, in stream) (stream, error) {
 	writes, in, err := r.redirects(s, st.Redirs, in)
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *reader) statement(s *scope, st *syntax.Stmt, in stream) (stream, error)
 	return stream{}, r.compound(s, st.Cmd, in)
 }
 
-// redirects tells which files a statement is redirected to, and what it reads.
+// redirects returns the files that a statement writes to, and its input.
 func (r *reader) redirects(s *scope, list []*syntax.Redirect, in stream) ([]Word, stream, error) {
 	var writes []Word
 	for _, redirect := range list {
@@ -176,7 +176,7 @@ func (r *reader) redirects(s *scope, list []*syntax.Redirect, in stream) ([]Word
 			in = stream{known: true, text: sources(words), from: origin(words)}
 		case op == syntax.RdrIn || op == syntax.DplIn:
 			in = stream{}
-			for _, w := range words { // a process substitution
+			for _, w := range words { // process substitutions
 				in = w.holds
 			}
 		case op == syntax.DplOut && len(words) == 1 && isDescriptor(words[0].Text):
@@ -190,12 +190,12 @@ func (r *reader) redirects(s *scope, list []*syntax.Redirect, in stream) ([]Word
 	return writes, in, nil
 }
 
-// isDescriptor reports whether what stands after >& is an open file.
+// isDescriptor reports whether the text after >& is a file descriptor.
 func isDescriptor(text string) bool {
 	return text == "-" || strings.Trim(text, "0123456789") == ""
 }
 
-// heredoc is the text of a here-document.
+// heredoc returns the text of a here-document.
 func (r *reader) heredoc(s *scope, redirect *syntax.Redirect) (stream, error) {
 	if redirect.Hdoc == nil {
 		return stream{known: true}, nil
@@ -212,8 +212,8 @@ func (r *reader) heredoc(s *scope, redirect *syntax.Redirect) (stream, error) {
 	return stream{known: true, text: b.source.String(), from: b.from}, nil
 }
 
-// binary reads lists and pipelines. They are as long as the text, so they are
-// followed in a loop.
+// binary processes lists and pipelines. Their length is that of the text, so it
+// iterates instead of recursing.
 func (r *reader) binary(s *scope, cmd *syntax.BinaryCmd, in stream) (stream, error) {
 	begin := len(r.found.Commands)
 	if !isPipe(cmd.Op) {
@@ -234,7 +234,7 @@ func (r *reader) binary(s *scope, cmd *syntax.BinaryCmd, in stream) (stream, err
 
 func isPipe(op syntax.BinCmdOperator) bool { return op == syntax.Pipe || op == syntax.PipeAll }
 
-// operands are the statements of a chain of commands of one kind, in order.
+// operands returns the statements of a chain of commands of one kind, in order.
 func operands(cmd *syntax.BinaryCmd) []*syntax.Stmt {
 	var done []*syntax.Stmt
 	open := []*syntax.Stmt{cmd.Y, cmd.X}
@@ -250,7 +250,7 @@ func operands(cmd *syntax.BinaryCmd) []*syntax.Stmt {
 	return done
 }
 
-// compound reads a command that is made of others.
+// compound processes a command that contains other commands.
 func (r *reader) compound(s *scope, cmd syntax.Command, in stream) error {
 	switch c := cmd.(type) {
 	case *syntax.IfClause:
@@ -302,7 +302,7 @@ func (r *reader) compound(s *scope, cmd syntax.Command, in stream) error {
 	return nil
 }
 
-// fed reads a list whose commands all may read in, and tells its output.
+// fed processes a list whose commands may all read in, and returns its output.
 func (r *reader) fed(s *scope, list []*syntax.Stmt, in stream) (stream, error) {
 	out := stream{known: true}
 	var text strings.Builder
@@ -324,8 +324,8 @@ func (r *reader) fed(s *scope, list []*syntax.Stmt, in stream) (stream, error) {
 	return out, nil
 }
 
-// loop reads the head of a for loop. The variable has a value, though not one
-// that is known.
+// loop processes the head of a for loop. The variable has a value, but an
+// unknown one.
 func (r *reader) loop(s *scope, head syntax.Loop) error {
 	words, ok := head.(*syntax.WordIter)
 	if !ok {
@@ -340,7 +340,7 @@ func (r *reader) loop(s *scope, head syntax.Loop) error {
 	return nil
 }
 
-// assign gives variables their values.
+// assign assigns values to variables.
 func (r *reader) assign(s *scope, list []*syntax.Assign) error {
 	for _, a := range list {
 		words, err := r.expand(s, a.Value)
@@ -370,8 +370,8 @@ func (r *reader) assign(s *scope, list []*syntax.Assign) error {
 	return nil
 }
 
-// array is the value of an array. One whose elements say where they stand is not
-// known.
+// array returns the value of an array. If its elements have explicit indexes, it
+// is unknown.
 func (r *reader) array(s *scope, a *syntax.ArrayExpr) (value, error) {
 	v := value{text: Opaque, list: []string{}}
 	for _, element := range a.Elems {
@@ -388,12 +388,12 @@ func (r *reader) array(s *scope, a *syntax.ArrayExpr) (value, error) {
 		v.from = v.from.with(origin(words))
 	}
 	if len(v.list) > 0 {
-		v.text = v.list[0] // what the name alone stands for
+		v.text = v.list[0] // the value of the bare name
 	}
 	return v, nil
 }
 
-// appended is what += makes of a variable.
+// appended returns the value of a variable after +=.
 func (r *reader) appended(s *scope, name string, more value) value {
 	v, _ := s.lookup(name)
 	from := v.from.with(more.from)
@@ -406,10 +406,10 @@ func (r *reader) appended(s *scope, name string, more value) value {
 	return value{text: v.text, list: v.list, from: from}
 }
 
-// bomb notes a function that starts itself twice and does not wait for itself.
-// One that hands itself an argument has an end.
+// bomb detects a function that starts itself twice without waiting for itself.
+// One that passes itself an argument may terminate.
 func (r *reader) bomb(f *syntax.FuncDecl) error {
-	if f.Name == nil { // the parser takes () for the head of a function too
+	if f.Name == nil { // the parser also takes () for the head of a function
 		return nil
 	}
 	if err := r.spend(int(f.End().Offset() - f.Pos().Offset())); err != nil {

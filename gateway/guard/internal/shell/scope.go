@@ -1,24 +1,24 @@
 package shell
 
-// scope is the variables and the directory of a shell, or of a part of a text
-// that a shell would run in a process of its own.
+// scope holds the variables and the directory of a shell, or of a part of a
+// text that a shell would run in a separate process.
 type scope struct {
 	parent *scope
 	vars   map[string]value
 	dir    string
 }
 
-// value is what a variable holds.
+// value is the value of a variable.
 type value struct {
 	text string
-	list []string // of an array: its elements
+	list []string // the elements, for an array
 	from span     // the commands whose output is part of it
 }
 
-// child is a scope whose changes stay its own.
+// child returns a scope whose changes do not affect its parent.
 func (s *scope) child() *scope { return &scope{parent: s, dir: s.dir} }
 
-// set gives a variable a value.
+// set assigns a value to a variable.
 func (s *scope) set(name string, v value) {
 	if s.vars == nil {
 		s.vars = map[string]value{}
@@ -26,8 +26,7 @@ func (s *scope) set(name string, v value) {
 	s.vars[name] = v
 }
 
-// lookup returns the value of a variable, and false where nothing that is known
-// of sets it.
+// lookup returns the value of a variable, and false if nothing known sets it.
 func (s *scope) lookup(name string) (value, bool) {
 	for at := s; at != nil; at = at.parent {
 		if v, ok := at.vars[name]; ok {

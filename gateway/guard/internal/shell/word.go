@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expand makes of a word the words that the shell would make of it: several
-// where braces or an unquoted variable split it.
+// expand returns the words to which the shell would expand w: several if braces
+// or an unquoted variable split it.
 func (r *reader) expand(s *scope, w *syntax.Word) ([]Word, error) {
 	if w == nil {
 		return nil, nil
@@ -36,7 +36,7 @@ func (r *reader) expand(s *scope, w *syntax.Word) ([]Word, error) {
 	return words, nil
 }
 
-// braces splits a word at its brace expansions.
+// braces expands the braces of a word.
 func (r *reader) braces(w *syntax.Word) ([][]syntax.WordPart, error) {
 	open := 0
 	for _, part := range w.Parts {
@@ -54,14 +54,14 @@ func (r *reader) braces(w *syntax.Word) ([][]syntax.WordPart, error) {
 	return r.product(w.Parts)
 }
 
-// isList reports whether a part is braces around several words. Braces around
-// a sequence are not followed.
+// isList reports whether a part is a brace list. Brace sequences are not
+// expanded.
 func isList(part syntax.WordPart) bool {
 	brace, ok := part.(*syntax.BraceExp)
 	return ok && !brace.Sequence
 }
 
-// product is every way to choose one word from each of the braces.
+// product returns every combination of one word from each of the braces.
 func (r *reader) product(parts []syntax.WordPart) ([][]syntax.WordPart, error) {
 	done := [][]syntax.WordPart{nil}
 	for _, part := range parts {
@@ -98,7 +98,7 @@ func (r *reader) product(parts []syntax.WordPart) ([][]syntax.WordPart, error) {
 	return done, nil
 }
 
-// builder puts words together from the parts of one.
+// builder builds words from the parts of one.
 type builder struct {
 	reader *reader
 	scope  *scope
@@ -108,10 +108,10 @@ type builder struct {
 	unset        string
 	from         span
 	holds        stream
-	quoted       bool // so that an empty word is one
+	quoted       bool // an empty word counts if it is quoted
 }
 
-// end completes the word under construction, if there is one.
+// end completes the current word, if there is one.
 func (b *builder) end() {
 	if b.text.Len() > 0 || b.source.Len() > 0 || b.quoted {
 		b.words = append(b.words, Word{Text: b.text.String(), Unset: b.unset, source: b.source.String(), from: b.from, holds: b.holds})
@@ -121,15 +121,15 @@ func (b *builder) end() {
 	b.unset, b.from, b.holds, b.quoted = "", span{}, stream{}, false
 }
 
-// known appends text that is what it is.
+// known appends text that is known.
 func (b *builder) known(text string) error {
 	b.text.WriteString(text)
 	b.source.WriteString(text)
 	return b.reader.spend(len(text))
 }
 
-// literal appends text that no longer means anything to the shell: a "~" at the
-// beginning is a name.
+// literal appends text without special meaning to the shell: a "~" at the
+// beginning is part of a name.
 func (b *builder) literal(text string) error {
 	if b.text.Len() == 0 && strings.HasPrefix(text, "~") {
 		text = "./" + text
@@ -137,23 +137,23 @@ func (b *builder) literal(text string) error {
 	return b.known(text)
 }
 
-// opaque appends what is there but not known.
+// opaque appends text that exists but is unknown.
 func (b *builder) opaque(from span) error {
 	b.comesFrom(from)
 	return b.known(Opaque)
 }
 
-// comesFrom notes that the output of commands is part of the word.
+// comesFrom records that the word contains the output of commands.
 func (b *builder) comesFrom(from span) { b.from = b.from.with(from) }
 
-// value appends the value of a variable; outside of quotes blanks split it.
+// value appends the value of a variable; outside quotes, whitespace splits it.
 func (b *builder) value(v value, quoted bool) error {
 	text := v.text
 	b.comesFrom(v.from)
 	if quoted {
 		return b.known(text)
 	}
-	if err := b.reader.spend(len(text)); err != nil { // blanks cost too
+	if err := b.reader.spend(len(text)); err != nil { // whitespace counts, too
 		return err
 	}
 	for i, field := range strings.FieldsFunc(text, blank) {
@@ -190,7 +190,7 @@ func (b *builder) part(part syntax.WordPart) error {
 	case *syntax.ExtGlob:
 		return b.known("*") // what it may match is not asked
 	case *syntax.BraceExp:
-		return b.opaque(span{}) // a sequence
+		return b.opaque(span{}) // a brace sequence
 	default:
 		return b.expansion(part, false)
 	}
@@ -212,7 +212,7 @@ func (b *builder) quotedParts(parts []syntax.WordPart) error {
 	return nil
 }
 
-// unescaped appends a literal from outside of quotes.
+// unescaped appends an unquoted literal.
 func (b *builder) unescaped(text string) error {
 	if strings.HasPrefix(text, `\~`) {
 		return b.literal(unescape(text, ""))
@@ -220,8 +220,9 @@ func (b *builder) unescaped(text string) error {
 	return b.known(unescape(text, ""))
 }
 
-// unescape takes the backslashes before the given characters away, or before
-// any character if none are given. A backslash and a line break are nothing.
+// unescape removes the backslashes before the given characters, or before any
+// character if none are given. It removes a backslash before a line break
+// together with the line break.
 func unescape(text, before string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -239,7 +240,7 @@ func unescape(text, before string) string {
 	return out.String()
 }
 
-// expansion appends what a $ or a backquote begins.
+// expansion appends an expansion that begins with $ or a backquote.
 func (b *builder) expansion(part syntax.WordPart, quoted bool) error {
 	switch p := part.(type) {
 	case *syntax.ParamExp:
@@ -297,14 +298,14 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) error {
 	return b.leaveOut(p.Param.Value)
 }
 
-// isAll reports whether the index of an array names all its elements.
+// isAll reports whether an array index selects all elements.
 func isAll(index syntax.ArithmExpr) bool {
 	word, ok := index.(*syntax.Word)
 	return ok && (word.Lit() == "@" || word.Lit() == "*")
 }
 
-// elements appends those of an array, each a word. That "${X[*]}" makes one word
-// of them is not followed: what reads it would have to take it apart again.
+// elements appends the elements of an array as separate words. Joining them for
+// "${X[*]}" is not modeled: whoever reads that would have to split it again.
 func (b *builder) elements(v value, quoted bool) error {
 	for i, element := range v.list {
 		if i > 0 {
@@ -327,7 +328,7 @@ func (b *builder) alternative(p *syntax.ParamExp, v value, set, quoted bool) err
 	switch op := p.Exp.Op; {
 	case op == syntax.ErrorUnset || op == syntax.ErrorUnsetOrNull:
 		if !set {
-			v = value{text: Opaque} // or the shell stops here
+			v = value{text: Opaque} // or the shell exits here
 		}
 		return b.value(v, quoted)
 	case op == syntax.DefaultUnset, op == syntax.DefaultUnsetOrNull,
@@ -345,8 +346,8 @@ func (b *builder) alternative(p *syntax.ParamExp, v value, set, quoted bool) err
 	return b.leaveOut(p.Param.Value)
 }
 
-// leaveOut passes over a variable that nothing sets. The text for another
-// shell still has it.
+// leaveOut omits a variable that nothing sets. The text for another shell keeps
+// it.
 func (b *builder) leaveOut(name string) error {
 	if b.unset == "" {
 		b.unset = name
@@ -355,7 +356,7 @@ func (b *builder) leaveOut(name string) error {
 	return b.reader.spend(len(name))
 }
 
-// joined is what words are as one value.
+// joined returns words as one value.
 func joined(words []Word) value {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -364,7 +365,7 @@ func joined(words []Word) value {
 	return value{text: strings.Join(texts, " "), from: origin(words)}
 }
 
-// origin is the commands whose output is part of one of the words.
+// origin returns the commands whose output is part of one of the words.
 func origin(words []Word) span {
 	var from span
 	for _, w := range words {
@@ -373,7 +374,7 @@ func origin(words []Word) span {
 	return from
 }
 
-// sources is what words are as text for another shell.
+// sources returns words as text for another shell.
 func sources(words []Word) string {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -382,7 +383,7 @@ func sources(words []Word) string {
 	return strings.Join(texts, " ")
 }
 
-// ansiC reads the escapes of $'…', which echo -e and printf share.
+// ansiC decodes the escape sequences of $'…', which echo -e and printf share.
 func ansiC(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -415,9 +416,9 @@ func ansiC(text string) string {
 	return out.String()
 }
 
-// number writes the character of the number that text begins with, and returns
-// how many digits it took. Bytes over 127 are written as a character: they are
-// in no name that is looked for.
+// number writes the character with the code that text begins with, and returns
+// the number of digits. Bytes above 127 are written as a character: they occur
+// in no name that is searched for.
 func number(out *strings.Builder, text string, digits, base int) int {
 	n := 0
 	for n < min(digits, len(text)) {

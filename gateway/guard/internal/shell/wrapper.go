@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// wrapper is how a program that runs another one reads its words.
+// wrapper describes the arguments of a program that runs another one.
 type wrapper struct {
-	short    string   // options of one letter that take the next word
-	long     []string // other options that take the next word
+	short    string   // short options whose value is the next word
+	long     []string // other options whose value is the next word
 	operands int      // words of its own before the program
 	verb     string   // the first operand that makes it run another one
 	assigns  bool     // NAME=value before the program
 }
 
-// wrapperNamed returns how the program of that name reads its words, if it is
-// known to run another one.
+// wrapperNamed returns the description of a program that is known to run
+// another one.
 func wrapperNamed(name string) (wrapper, bool) {
 	switch name {
 	case "sudo":
@@ -80,7 +80,7 @@ func wrapperNamed(name string) (wrapper, bool) {
 	return wrapper{}, false
 }
 
-// inner returns the words from the program that args run on.
+// inner returns the arguments from the inner program on.
 func (w wrapper) inner(args []Word) []Word {
 	left, verb := w.operands, w.verb
 	for i := 0; i < len(args); i++ {
@@ -110,7 +110,7 @@ func (w wrapper) inner(args []Word) []Word {
 	return nil
 }
 
-// codeOption returns the script that an option gives to a program that is not
+// codeOption returns the script that an option passes to a program that is not
 // itself a shell.
 func codeOption(c Command) (Word, bool) {
 	switch c.Name {
@@ -131,7 +131,7 @@ func optionValue(args []Word, short, long string) (Word, bool) {
 	return values[0], true
 }
 
-// optionValues returns the values of an option that is spelled -s or --long.
+// optionValues returns the values of an option spelled -s or --long.
 func optionValues(args []Word, short, long string) []Word {
 	var values []Word
 	for i, a := range args {

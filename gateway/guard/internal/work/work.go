@@ -1,11 +1,11 @@
-// Package work holds what is done for one call to its limits: the end of its
-// context, and an amount that grows with its length and not with its square.
+// Package work limits the work for one call: by its context, and by an amount
+// that grows linearly with its length.
 //
-// What holds here is named in the tests that hold it (TestW1_…):
+// Invariants, with the tests named after them (TestW1_…):
 //
-//   - W1 Work stops soon after the context ends. How soon is counted in units
+//   - W1 Work stops soon after the context ends. The delay is measured in units
 //     of work, so that it does not depend on the machine.
-//   - W2 Work that was stopped stays so, and its reason too.
+//   - W2 Once stopped, work stays stopped, and its reason does not change.
 package work
 
 import (
@@ -14,37 +14,37 @@ import (
 	"math"
 )
 
-// ErrTooMuch says that the work is out of proportion to the length of the call.
-// It reads on after what could not be read and a colon.
+// ErrTooMuch reports that the work is out of proportion to the length of the
+// call. It reads on after what could not be read and a colon.
 var ErrTooMuch = errors.New("to read it takes more work than its length allows")
 
-// The units of work that a call may take: perByte for each of its bytes, and
-// base for any. Ordinary calls take fewer than six for each byte.
+// The allowance of a call in units of work: perByte for each of its bytes, plus
+// base. Ordinary calls take fewer than six units per byte.
 const (
 	base    = 64 << 10
 	perByte = 16
 )
 
-// between is how many units are done between two looks at the context. One
+// between is the number of units between two checks of the context. A unit
 // takes some ten nanoseconds.
 const between = 4 << 10
 
 // Meter counts the work for one call. It is not safe for concurrent use.
 type Meter struct {
-	ended func() error // the reason once the context has ended
+	ended func() error // the error once the context has ended
 	left  int
-	look  int // units until the context is looked at
+	look  int // units until the next check of the context
 	err   error
 }
 
-// For returns the meter of a call that is size bytes long.
+// For returns the meter of a call of size bytes.
 func For(ctx context.Context, size int) *Meter {
 	m := Unbounded(ctx)
 	m.left = base + perByte*size
 	return m
 }
 
-// Unbounded returns a meter that only the end of ctx stops.
+// Unbounded returns a meter that stops only when ctx ends.
 func Unbounded(ctx context.Context) *Meter {
 	return &Meter{left: math.MaxInt, ended: func() error {
 		if ctx.Err() == nil {
@@ -54,8 +54,8 @@ func Unbounded(ctx context.Context) *Meter {
 	}}
 }
 
-// Spend pays for n units of work that is about to be done, and reports whether
-// it may be. The first payment looks at the context.
+// Spend accounts for n units of work that is about to be done, and reports
+// whether it may be done. The first call checks the context.
 func (m *Meter) Spend(n int) bool {
 	if m.err != nil {
 		return false
@@ -72,6 +72,6 @@ func (m *Meter) Spend(n int) bool {
 	return m.err == nil
 }
 
-// Err is why the work was stopped, nil where it was not: what was found after
-// that is not all there is.
+// Err returns why the work was stopped, nil if it was not. After an error the
+// results are incomplete.
 func (m *Meter) Err() error { return m.err }
