@@ -21,38 +21,38 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// reread is how long keys are used that do not expire, before their source is
-// read again: a file or a mounted secret may have been rotated.
+// reread is how long keys without an expiry are used before their source is
+// read again, because a file or a mounted secret may have been rotated.
 const reread = 15 * time.Minute
 
-// The headers of a SigV4 signature.
+// Headers of a SigV4 signature.
 const (
 	headerAmzDate    = "X-Amz-Date"
 	headerAmzSession = "X-Amz-Security-Token"
 	headerAmzContent = "X-Amz-Content-Sha256"
 )
 
-// AWSOptions configure signatures of version 4.
+// AWSOptions configure AWS Signature Version 4.
 type AWSOptions struct {
 	// Region of the hook, as in eu-central-1.
 	Region string
 	// Service is lambda for a function URL and execute-api for API Gateway.
 	Service string
-	// Proxy names the proxy of a request for keys, but is not asked about
-	// this machine and metadata services. Nil means none, whatever the
+	// Proxy returns the proxy for a request for keys. It is not asked about
+	// this machine and metadata services. Nil means no proxy, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // AWS signs requests with keys of the SDK's default chain. The zero AWS signs
-// nothing.
+// nothing and returns an error.
 type AWS struct {
 	region, service string
 	signer          *v4.Signer
 	keys            *renewed[aws.Credentials]
 }
 
-// NewAWS returns the credential of whomever the SDK's default chain finds.
+// NewAWS returns a credential that uses the SDK's default chain.
 func NewAWS(o AWSOptions) (*AWS, error) {
 	for _, part := range []struct{ name, value string }{{"region", o.Region}, {"service", o.Service}} {
 		switch {
@@ -68,8 +68,8 @@ func NewAWS(o AWSOptions) (*AWS, error) {
 	}, nil
 }
 
-// isName reports whether a text has only the characters of regions and
-// services.
+// isName reports whether s contains only the characters of region and service
+// names.
 func isName(s string) bool {
 	for _, c := range []byte(s) {
 		if c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
@@ -79,10 +79,10 @@ func isName(s string) bool {
 	return true
 }
 
-// fetch walks the whole chain, so that what changed in it is seen.
+// fetch walks the whole default chain, so that it notices changes.
 func (o AWSOptions) fetch(ctx context.Context, w *wire) (aws.Credentials, time.Time, error) {
-	// Only with a client of its own type does the SDK heed AWS_CA_BUNDLE, and
-	// give up on a metadata service soon that is not there.
+	// Only with a client of its own type does the SDK honor AWS_CA_BUNDLE and
+	// give up quickly on a metadata service that does not exist.
 	client := awshttp.NewBuildableClient().WithTimeout(patience).
 		WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialPatience }).
 		WithTransportOptions(w.proxy.configure)
@@ -92,9 +92,9 @@ func (o AWSOptions) fetch(ctx context.Context, w *wire) (aws.Credentials, time.T
 		config.WithHTTPClient(client),
 		config.WithEndpointCredentialOptions(func(e *endpointcreds.Options) { e.HTTPClient = client }),
 		config.WithAPIOptions([]func(*middleware.Stack) error{w.watch}),
-		// A failure is told soon; the next call tries again.
+		// A failure is reported soon; the next call tries again.
 		config.WithRetryMaxAttempts(2),
-		// What is valid, and when to renew it, is decided in one place.
+		// Validity and renewal are decided in one place, by renewed.
 		config.WithCredentialsCacheOptions(func(c *aws.CredentialsCacheOptions) { c.ExpiryWindow = 0 }),
 	)
 	if err != nil {
@@ -112,7 +112,7 @@ func (o AWSOptions) fetch(ctx context.Context, w *wire) (aws.Credentials, time.T
 	return keys, keys.Expires, nil
 }
 
-// watch has the SDK's requests observed.
+// watch observes the SDK's requests.
 func (w *wire) watch(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("hookgate wire", func(
 		ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler,
@@ -131,7 +131,7 @@ func (w *wire) watch(stack *middleware.Stack) error {
 	}), middleware.After)
 }
 
-// Authorize signs r as it stands, with body.
+// Authorize signs r in its present form, with body.
 func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error {
 	if a.keys == nil {
 		return errors.New("there is no credential")
@@ -143,8 +143,8 @@ func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error
 	sum := sha256.Sum256(body)
 	digest := hex.EncodeToString(sum[:])
 
-	// The signer rewrites the query and writes into the slices of headers,
-	// which r may share with other requests. So it gets a request of its own.
+	// The signer rewrites the query and the header slices, which r may share
+	// with other requests. So it gets a copy.
 	signed := r.WithContext(ctx)
 	u := *r.URL
 	signed.URL = &u
@@ -161,12 +161,12 @@ func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error
 			delete(r.Header, name)
 		}
 	}
-	r.Host = signed.Host // without a port that goes without saying, as it was signed
+	r.Host = signed.Host // without the default port, as it was signed
 	return nil
 }
 
-// rewritten reports whether a header is one that the signature itself sets, or
-// that whatever is on the way may change: what traces and what compresses.
+// rewritten reports whether a header is set by the signature itself or may be
+// changed on the way, by tracing or compression.
 func rewritten(canonical string) bool {
 	switch canonical {
 	case headerAuthorization, headerAmzDate, headerAmzSession,
@@ -176,14 +176,13 @@ func rewritten(canonical string) bool {
 	return false
 }
 
-// Forget makes the next call walk the chain again, if these keys are not quite
-// new. It is for an endpoint that answers 403 to a signature that should be
-// right.
+// Forget makes the next call walk the chain again, unless the keys were fetched
+// recently. Call it when an endpoint answers 403 to a signature that should be
+// valid.
 func (a *AWS) Forget() { a.keys.forget() }
 
-// Health is the present state.
+// Health returns the current state.
 func (a *AWS) Health() Health { return a.keys.health() }
 
-// String names the kind of credential and what it is for. It has no secret in
-// it.
+// String returns the kind and purpose of the credential. It contains no secret.
 func (a *AWS) String() string { return "aws_sigv4 for " + a.service + " in " + a.region }

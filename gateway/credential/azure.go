@@ -14,29 +14,29 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// defaultScope is how every scope of an application's own identity ends.
+// defaultScope is the suffix of every scope for an application's own identity.
 const defaultScope = "/.default"
 
-// AzureOptions configure tokens of Microsoft Entra.
+// AzureOptions configure tokens of Microsoft Entra ID.
 type AzureOptions struct {
-	// Scope is that of the application that guards the hook:
+	// Scope is the scope of the application that protects the hook:
 	// api://…/.default.
 	Scope string
-	// ClientID is that of a user-assigned managed identity, or of the
-	// application of a workload identity. Empty means the system-assigned
-	// identity, or what AZURE_CLIENT_ID says.
+	// ClientID identifies a user-assigned managed identity, or the application
+	// of a workload identity. Empty means the system-assigned identity, or
+	// AZURE_CLIENT_ID if that is set.
 	ClientID string
-	// Proxy names the proxy of a request for a token, but is not asked about
-	// this machine and metadata services. Nil means none, whatever the
+	// Proxy returns the proxy for a token request. It is not asked about this
+	// machine and metadata services. Nil means no proxy, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// NewAzure returns the credential of a workload identity, where the environment
-// is set up for one, or of the platform's managed identity.
+// NewAzure returns the credential of a workload identity if the environment is
+// set up for one, otherwise of the platform's managed identity.
 //
-// It does not search the vendor's whole default chain, whose later links run
-// programs of a developer's machine.
+// It does not use the vendor's whole default chain, whose later links run
+// programs on a developer's machine.
 func NewAzure(o AzureOptions) (*Token, error) {
 	switch {
 	case o.Scope == "":
@@ -57,7 +57,7 @@ func NewAzure(o AzureOptions) (*Token, error) {
 func (o AzureOptions) source(client *http.Client) (azcore.TokenCredential, error) {
 	common := azcore.ClientOptions{
 		Transport: client,
-		// A failure is told soon; the next call tries again.
+		// A failure is reported soon; the next call tries again.
 		Retry: policy.RetryOptions{MaxRetries: 1, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: time.Second},
 	}
 	workload, err := azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{

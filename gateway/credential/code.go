@@ -7,9 +7,9 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// knownCode is the code of a refusal, where it is one of those that endpoints
-// are known to give. Any other is not repeated: an endpoint may put into it
-// whatever it was sent.
+// knownCode returns the error code of a refusal if it is one that endpoints are
+// known to use. Any other code is dropped, because an endpoint may echo in it
+// what it was sent.
 func knownCode(err error) string {
 	var code string
 	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {

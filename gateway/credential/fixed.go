@@ -11,17 +11,17 @@ import (
 
 const headerAuthorization = "Authorization"
 
-// Fixed is a header whose value does not change. The zero Fixed authorizes
-// nothing.
+// Fixed is a header with a constant value. The zero Fixed authorizes nothing
+// and returns an error.
 type Fixed struct {
 	kind, header string
-	// value is called for and not kept, so that nothing that prints a Fixed
-	// can reach it.
+	// value is a function, so that no way of printing a Fixed reveals the
+	// secret.
 	value func() string
 }
 
-// NewBearer returns the credential of a token that does not expire, or not
-// within the life of this configuration (RFC 6750).
+// NewBearer returns the credential of a bearer token that does not expire
+// during the life of this configuration (RFC 6750).
 func NewBearer(token string) (*Fixed, error) {
 	if strings.ContainsFunc(token, isControl) {
 		return nil, errors.New("bearer: the token has " + controlCharacter)
@@ -32,7 +32,7 @@ func NewBearer(token string) (*Fixed, error) {
 	return fixed("bearer", headerAuthorization, "Bearer "+token), nil
 }
 
-// NewBasic returns the credential of a user and a password (RFC 7617).
+// NewBasic returns a credential of user and password (RFC 7617).
 func NewBasic(user, password string) (*Fixed, error) {
 	switch {
 	case user == "" && password == "":
@@ -45,7 +45,7 @@ func NewBasic(user, password string) (*Fixed, error) {
 	return fixed("basic", headerAuthorization, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))), nil
 }
 
-// NewHeader returns the credential that is a header of any name, such as
+// NewHeader returns a credential in a header of any name, such as
 // x-functions-key.
 func NewHeader(name, value string) (*Fixed, error) {
 	switch {
@@ -72,7 +72,7 @@ func (f *Fixed) Authorize(_ context.Context, r *http.Request, _ []byte) error {
 	return nil
 }
 
-// String names the kind of credential. It has no secret in it.
+// String returns the kind of credential. It contains no secret.
 func (f *Fixed) String() string {
 	if f.kind == "header" {
 		return "header " + f.header
@@ -80,7 +80,7 @@ func (f *Fixed) String() string {
 	return f.kind
 }
 
-// checkToken refuses what cannot be a bearer token. Its errors never quote it.
+// checkToken checks the syntax of a bearer token. Its errors never quote it.
 func checkToken(token string) error {
 	switch {
 	case token == "":
@@ -93,15 +93,15 @@ func checkToken(token string) error {
 	return nil
 }
 
-// maxTokenBytes is what most servers take of one header.
+// maxTokenBytes is the header size that most servers accept.
 const maxTokenBytes = 16 << 10
 
-// controlCharacter is what a value that cannot be sent has.
+// controlCharacter describes a value that cannot be sent in a header.
 const controlCharacter = "a line break or another control character in it; a file that it came from may end in one"
 
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
-// isToken reports whether a text can be the name of a header (RFC 9110).
+// isToken reports whether s is a valid header name (RFC 9110).
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

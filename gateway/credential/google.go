@@ -23,23 +23,23 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// GoogleIDTokenOptions configure Google's ID tokens: what Cloud Run and Cloud
-// Functions ask for.
+// GoogleIDTokenOptions configure Google's ID tokens, which Cloud Run and Cloud
+// Functions require.
 type GoogleIDTokenOptions struct {
-	// Audience is whom the token is for: the URL of the service, without a
+	// Audience is the audience of the token: the URL of the service, without a
 	// path.
 	Audience string
 	// CredentialsFile is the file of a service account, or of a workload
-	// identity federation that impersonates one. It is what
-	// GOOGLE_APPLICATION_CREDENTIALS names, where that is wanted. Empty means
-	// that the metadata server is asked: of the machine, the container or, with
-	// GKE's workload identity, the pod.
+	// identity federation that impersonates one. GOOGLE_APPLICATION_CREDENTIALS
+	// is not read; pass its value here if wanted. Empty means the metadata
+	// server of the machine, the container or, with GKE's workload identity, the
+	// pod.
 	CredentialsFile string
-	// Proxy names the proxy of a request for a token, but is not asked about
-	// this machine and metadata services. Nil means none, whatever the
+	// Proxy returns the proxy for a token request. It is not asked about this
+	// machine and metadata services. Nil means no proxy, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Permit is asked about every address that is connected to. Nil permits all.
+	// Permit checks every address before a connection. Nil permits all.
 	Permit transport.Permit
 }
 
@@ -50,7 +50,7 @@ func NewGoogleIDToken(o GoogleIDTokenOptions) (*Token, error) {
 	}
 	permit := o.Permit
 	if o.CredentialsFile == "" {
-		permit = nil // who is asked is not the entry's choice
+		permit = nil // the metadata server's address is not the entry's choice
 	}
 	return newToken("google_id_token", o.Audience, o.Proxy, permit, func(ctx context.Context, w *wire) (string, time.Time, error) {
 		token, err := o.fetch(ctx, w.client())
@@ -83,7 +83,7 @@ func (o GoogleIDTokenOptions) fetch(ctx context.Context, client *http.Client) (s
 	}
 }
 
-// googleFile is a credentials file as Google's console and gcloud write it.
+// googleFile is a credentials file in the format of Google's console and gcloud.
 type googleFile struct {
 	path string
 	all  []byte
@@ -96,7 +96,7 @@ type googleFile struct {
 	ImpersonationURL string `json:"service_account_impersonation_url"`
 }
 
-// readGoogleFile reads the file anew for each token, since it may be rotated.
+// readGoogleFile reads the file again for each token, because it may be rotated.
 func readGoogleFile(name string) (*googleFile, error) {
 	all, err := os.ReadFile(name) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -113,8 +113,8 @@ func (f *googleFile) unusable(why string) error {
 	return plain(fmt.Sprintf("credentials file %s: %s", f.path, why))
 }
 
-// ownIDToken exchanges a JWT that the account's key signs for an ID token of
-// the account.
+// ownIDToken exchanges a JWT signed by the account's key for an ID token of the
+// account.
 func (f *googleFile) ownIDToken(ctx context.Context, audience string) (string, error) {
 	block, _ := pem.Decode([]byte(f.PrivateKey))
 	if f.ClientEmail == "" || block == nil {
@@ -131,7 +131,7 @@ func (f *googleFile) ownIDToken(ctx context.Context, audience string) (string, e
 	if err != nil {
 		return "", err
 	}
-	return token.AccessToken, nil // which with UseIDToken is the ID token
+	return token.AccessToken, nil // with UseIDToken this is the ID token
 }
 
 const (
@@ -140,8 +140,8 @@ const (
 	generateIDToken     = ":generateIdToken"
 )
 
-// impersonatedIDToken trades the identity of another platform for an access
-// token of Google's, and that for an ID token of the account to impersonate.
+// impersonatedIDToken exchanges the identity of another platform for a Google
+// access token, and that for an ID token of the impersonated account.
 func (f *googleFile) impersonatedIDToken(ctx context.Context, client *http.Client, audience string) (string, error) {
 	account, ok := strings.CutSuffix(f.ImpersonationURL, generateAccessToken)
 	if !ok || path.Base(account) == "." {
@@ -186,8 +186,8 @@ func (f *googleFile) impersonatedIDToken(ctx context.Context, client *http.Clien
 	return issued.Token, nil
 }
 
-// withoutImpersonation returns the file as it is for the identity that
-// impersonates.
+// withoutImpersonation returns the file's content for the impersonating
+// identity.
 func (f *googleFile) withoutImpersonation() ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(f.all, &fields); err != nil {
@@ -197,8 +197,8 @@ func (f *googleFile) withoutImpersonation() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// jwtExpiry reads when a JWT expires. Whether it is genuine is for whom it is
-// meant.
+// jwtExpiry reads the expiry of a JWT without verifying it, which is for the
+// audience to do.
 func jwtExpiry(token string) (time.Time, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -15,24 +15,23 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// unstatedLife is how long a token is taken to be valid whose issuer does not
-// say.
+// unstatedLife is the assumed validity of a token whose issuer states none.
 const unstatedLife = 5 * time.Minute
 
-// OAuth2Options configure the client credentials grant (RFC 6749, 4.4).
+// OAuth2Options configure the client credentials grant (RFC 6749, section 4.4).
 type OAuth2Options struct {
-	// TokenURL is the token endpoint: http or https, without a user.
+	// TokenURL is the token endpoint: http or https, without userinfo.
 	TokenURL string
-	// ClientID and ClientSecret are sent as HTTP Basic first, and in the body
-	// where the endpoint does not take that.
+	// ClientID and ClientSecret are sent by HTTP Basic first, and in the body if
+	// the endpoint does not accept that.
 	ClientID, ClientSecret string
-	// Scopes asked for; may be none.
+	// Scopes are the requested scopes; may be empty.
 	Scopes []string
-	// Proxy names the proxy of a request for a token, but is not asked about
-	// this machine and metadata services. Nil means none, whatever the
+	// Proxy returns the proxy for a token request. It is not asked about this
+	// machine and metadata services. Nil means no proxy, whatever the
 	// environment says.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Permit is asked about every address that is connected to. Nil permits all.
+	// Permit checks every address before a connection. Nil permits all.
 	Permit transport.Permit
 }
 
@@ -52,7 +51,7 @@ func NewOAuth2(o OAuth2Options) (*Token, error) {
 			return nil, fmt.Errorf("oauth2: scopes: %q is not the name of a scope", s)
 		}
 	}
-	// It remembers which way of sending the secret the endpoint took.
+	// The config remembers in which way the endpoint accepted the secret.
 	grant := &clientcredentials.Config{
 		ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL, Scopes: o.Scopes,
 	}
@@ -70,8 +69,8 @@ func NewOAuth2(o OAuth2Options) (*Token, error) {
 	}), nil
 }
 
-// tokenURL checks where secrets are to be sent. Its errors quote nothing that
-// may be one.
+// tokenURL checks the URL to which secrets are sent. Its errors quote nothing
+// that may be secret.
 func tokenURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -91,7 +90,7 @@ func tokenURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// isScope reports whether a text is a scope-token of RFC 6749.
+// isScope reports whether s is a scope-token of RFC 6749.
 func isScope(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		return c <= ' ' || c > '~' || c == '"' || c == '\\'

@@ -8,51 +8,51 @@ import (
 )
 
 const (
-	// patience bounds one attempt to have something renewed.
+	// patience is the deadline of one attempt.
 	patience = 30 * time.Second
-	// pause is how long a failure stands before the next attempt.
+	// pause is the time between a failure and the next attempt.
 	pause = time.Second
-	// margin is how long before it expires a token is renewed, and leeway how
-	// long before it is not used any more: a request takes its time, and clocks
-	// differ. Both are less for a token that lives shortly.
+	// margin is how long before its expiry a token is renewed. leeway is how
+	// long before its expiry it is no longer used, because a request takes time
+	// and clocks differ. Both are shorter for a short-lived token.
 	margin = 5 * time.Minute
 	leeway = 10 * time.Second
-	// forgettable is how old a token must be to be given up where an endpoint
-	// refuses it: a newer one would not be better.
+	// forgettable is the minimum age of a token that is dropped after an
+	// endpoint refused it: replacing a newer one would not help.
 	forgettable = time.Minute
 )
 
-// fetcher gets a new value over the wire it is given, and says when that
-// expires.
+// fetcher fetches a new value over the given wire, and returns it with its
+// expiry.
 type fetcher[T any] func(ctx context.Context, w *wire) (T, time.Time, error)
 
-// renewed keeps a value that expires, and has it fetched when it is wanted and
+// renewed caches a value that expires. It is fetched on demand, when it is
 // missing or about to expire (A2-A4).
 type renewed[T any] struct {
 	fetch fetcher[T]
-	wire  func() *wire // for one attempt
+	wire  func() *wire // makes the wire of one attempt
 
 	mu      sync.Mutex
 	value   T
-	fetched time.Time // when value was
-	renewAt time.Time // when to fetch the next one
-	until   time.Time // when value is not used any more; zero where there is none
+	fetched time.Time // when value was fetched
+	renewAt time.Time // when to fetch the next value
+	until   time.Time // when value is no longer used; zero without a value
 	failure error     // of the last attempt
-	retryAt time.Time // when to try again after a failure
+	retryAt time.Time // the earliest time of an attempt after a failure
 	attempt chan struct{}
 }
 
-// Health is the state of a credential that expires.
+// Health is the state of an expiring credential.
 type Health struct {
-	// ValidUntil is when what it has now is not used any more; zero where it
-	// has nothing.
+	// ValidUntil is when the current value is no longer used; zero if there is
+	// none.
 	ValidUntil time.Time
-	// Failure is why the last attempt to renew it failed; nil where it did not.
+	// Failure is why the last attempt failed; nil if it succeeded.
 	Failure error
 }
 
-// get returns the value, and waits for it as long as ctx lasts where there is
-// none that is valid.
+// get returns the value. If there is no valid one, it waits for an attempt
+// until ctx ends.
 func (c *renewed[T]) get(ctx context.Context) (T, error) {
 	var none T
 	for {
@@ -71,9 +71,9 @@ func (c *renewed[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// look returns the present state, and begins an attempt where one is due and
-// none is under way. Without a value and without an attempt there is a failure
-// that still stands.
+// look returns the current state, and starts an attempt if one is due and none
+// is running. If it returns neither a value nor an attempt, failure is set: the
+// pause after a failure is not over.
 func (c *renewed[T]) look() (value T, valid bool, attempt <-chan struct{}, failure error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +85,9 @@ func (c *renewed[T]) look() (value T, valid bool, attempt <-chan struct{}, failu
 	return c.value, now.Before(c.until), c.attempt, c.failure
 }
 
-// renew makes one attempt. It does not belong to the call that began it: it
-// has none of its context, which carries what watches that call's connection.
+// renew makes one attempt. It does not use the context of the call that
+// triggered it: that context can end earlier, and carries the trace of that
+// call's connection.
 func (c *renewed[T]) renew(done chan<- struct{}) {
 	defer close(done)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -111,8 +112,8 @@ func (c *renewed[T]) renew(done chan<- struct{}) {
 	c.until = expires.Add(-min(leeway, life/10))
 }
 
-// fetchSafely turns a panic of a vendor's library into a failure: nobody else
-// recovers in this goroutine.
+// fetchSafely turns a panic in a vendor's library into an error, because
+// nothing else recovers in this goroutine.
 func (c *renewed[T]) fetchSafely(ctx context.Context, w *wire) (value T, expires time.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,8 +123,7 @@ func (c *renewed[T]) fetchSafely(ctx context.Context, w *wire) (value T, expires
 	return c.fetch(ctx, w)
 }
 
-// forget gives the value up, unless it is so new that the next one would not
-// be better.
+// forget drops the value, unless it is so new that replacing it would not help.
 func (c *renewed[T]) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

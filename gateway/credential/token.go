@@ -10,14 +10,14 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// Token is a bearer token that somebody issues and that expires. The zero Token
-// authorizes nothing.
+// Token is a bearer token that is issued on request and expires. The zero Token
+// authorizes nothing and returns an error.
 type Token struct {
 	kind, purpose string
-	header        *renewed[string] // the value of Authorization
+	header        *renewed[string] // the value of the Authorization header
 }
 
-// newToken takes a fetcher of tokens, which connects where permit permits alone.
+// newToken returns a Token whose fetcher connects only where permit allows.
 func newToken(kind, purpose string, p proxy, permit transport.Permit, fetch fetcher[string]) *Token {
 	return &Token{kind: kind, purpose: purpose, header: &renewed[string]{
 		wire: func() *wire { return p.wire(permit) },
@@ -31,8 +31,8 @@ func newToken(kind, purpose string, p proxy, permit transport.Permit, fetch fetc
 	}}
 }
 
-// Authorize sets the header Authorization to a token that is valid, and has one
-// fetched first where there is none.
+// Authorize sets the Authorization header to a valid token, fetching one first
+// if necessary.
 func (t *Token) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
 	if t.header == nil {
 		return errors.New("there is no credential")
@@ -45,13 +45,13 @@ func (t *Token) Authorize(ctx context.Context, r *http.Request, _ []byte) error 
 	return nil
 }
 
-// Forget makes the next call fetch another token, if this one is not quite new.
-// It is for an endpoint that answers 401 to a token that should be valid.
+// Forget makes the next call fetch another token, unless this one was fetched
+// recently. Call it when an endpoint answers 401 to a token that should be
+// valid.
 func (t *Token) Forget() { t.header.forget() }
 
-// Health is the present state.
+// Health returns the current state.
 func (t *Token) Health() Health { return t.header.health() }
 
-// String names the kind of credential and what it is for. It has no secret in
-// it.
+// String returns the kind and purpose of the credential. It contains no secret.
 func (t *Token) String() string { return t.kind + " for " + t.purpose }

@@ -19,14 +19,14 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// maxAnswerBytes bounds what an endpoint may answer.
+// maxAnswerBytes limits the body of an endpoint's response.
 const maxAnswerBytes = 1 << 20
 
-// proxy names the proxy of a request, nil none.
+// proxy returns the proxy for a request; nil means none.
 type proxy func(*http.Request) (*url.URL, error)
 
-// configure makes a transport one for token endpoints. Connections are not
-// kept, since they are used once in an hour.
+// configure sets up a transport for token endpoints. It keeps no connections,
+// because they are used about once an hour.
 func (p proxy) configure(t *http.Transport) {
 	t.Proxy = nil
 	if p != nil {
@@ -43,8 +43,8 @@ func (p proxy) configure(t *http.Transport) {
 	t.DisableKeepAlives = true
 }
 
-// proxyAnswered says of a tunnel that was refused no more than its status: a
-// proxy may answer with what it was sent.
+// proxyAnswered reports only the status of a refused tunnel, because a proxy may
+// echo in its response what it was sent.
 func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
 	if response.StatusCode != http.StatusOK {
 		return plain(fmt.Sprintf("the proxy answered with status %d", response.StatusCode))
@@ -55,31 +55,30 @@ func proxyAnswered(_ context.Context, _ *url.URL, _ *http.Request, response *htt
 const dialPatience = 5 * time.Second
 
 // isNear reports whether a host is this machine or a metadata service of its
-// platform, which no proxy reaches and which must not learn what is sent there.
+// platform. No proxy reaches these, and none must learn what is sent to them.
 func isNear(host string) bool {
-	if host == "localhost" || strings.HasPrefix(host, "fd00:ec2:") { // what EC2 calls its services in IPv6
+	if host == "localhost" || strings.HasPrefix(host, "fd00:ec2:") { // EC2's services in IPv6
 		return true
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && (addr.Unmap().IsLoopback() || addr.Unmap().IsLinkLocalUnicast())
 }
 
-// wire carries the requests of one attempt, bounds what they bring back, and
-// keeps what the last of them met.
+// wire sends the requests of one attempt, limits their responses, and records the
+// result of the last one.
 //
-// Libraries put into their errors what they had in hand: bodies, headers,
-// whole URLs. So no text of theirs goes further; what happened is told from
-// here instead (A5).
+// Libraries put bodies, headers and whole URLs into their errors. So their texts
+// are not passed on: errors are composed from this record instead (A5).
 type wire struct {
 	proxy proxy
 	next  http.RoundTripper
 
 	mu   sync.Mutex
-	last string // empty where nothing was asked
+	last string // empty before the first request
 }
 
-// wire returns one for an attempt, which connects where permit permits alone; nil
-// permits all.
+// wire returns the wire of one attempt, which connects only where permit allows;
+// a nil permit allows all.
 func (p proxy) wire(permit transport.Permit) *wire {
 	dial := transport.DialPermitted(permit)
 	t := &http.Transport{
@@ -94,8 +93,8 @@ func (p proxy) wire(permit transport.Permit) *wire {
 	return &wire{proxy: p, next: t}
 }
 
-// client is what a library asks with. It follows no redirect: what it sends is
-// secret.
+// client returns the HTTP client for a library. It follows no redirects, because
+// it sends secrets.
 func (w *wire) client() *http.Client {
 	return &http.Client{
 		Transport: w, Timeout: patience,
@@ -103,14 +102,14 @@ func (w *wire) client() *http.Client {
 	}
 }
 
-// RoundTrip is for the libraries.
+// RoundTrip implements [http.RoundTripper].
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := w.next.RoundTrip(r)
 	w.observe(r, response, err)
 	return response, err
 }
 
-// observe notes what a request met, and bounds the body that came back.
+// observe records the result of a request and limits its response body.
 func (w *wire) observe(r *http.Request, response *http.Response, err error) {
 	where := cmp.Or(r.Method, http.MethodGet) + " " + shown(r.URL)
 	if err != nil {
@@ -129,12 +128,12 @@ func (w *wire) met(format string, args ...any) {
 	w.last = fmt.Sprintf(format, args...)
 }
 
-// shown is a URL without what may be secret in it.
+// shown returns a URL without the parts that may be secret.
 func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
 
-// bounded is a body that may not be longer than it should.
+// bounded is a body of limited length.
 type bounded struct {
 	io.ReadCloser
 	left   int64
@@ -156,7 +155,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain says why an attempt failed, in words of this package alone.
+// explain explains why an attempt failed, in words of this package only.
 func (w *wire) explain(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,8 +176,8 @@ func (w *wire) explain(err error) error {
 	return plain(w.last + " (" + why + ")")
 }
 
-// innermost is what other errors were wrapped around. Its type is often all
-// that may be said of it.
+// innermost returns the innermost wrapped error. Often only its type can be
+// reported.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -189,17 +188,18 @@ func innermost(err error) error {
 	}
 }
 
-// plain is an error whose text is of this package, or known to be harmless.
+// plain is an error whose text was written by this package or is known to be
+// harmless.
 type plain string
 
 func (p plain) Error() string { return string(p) }
 
-// unsaid is the text of errors that may carry anything.
+// unsaid replaces the text of errors that may contain anything.
 const unsaid = ""
 
-// safeText is what an error may say: only types whose text is made by this
-// package, the standard library's network code or the operating system are
-// let through.
+// safeText returns the text of an error if it cannot contain a secret: only types
+// whose text comes from this package, the standard library's network code or the
+// operating system qualify.
 func safeText(err error) string {
 	if p, ok := errors.AsType[plain](err); ok {
 		return string(p)
@@ -222,7 +222,7 @@ func safeText(err error) string {
 	return unsaid
 }
 
-// isTimeout reports whether time ran out, in the attempt or in a part of it.
+// isTimeout reports whether the attempt, or a part of it, timed out.
 func isTimeout(err error) bool {
 	t, ok := errors.AsType[interface {
 		error

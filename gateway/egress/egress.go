@@ -1,6 +1,6 @@
-// Package egress says where hooks may connect.
+// Package egress restricts the addresses that hooks may connect to.
 //
-// What holds here:
+// Invariants:
 //
 //   - E1 What is judged is the address that is connected to, whatever name it was
 //     found by, and however it is written; and the name as well. An address that
@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// metadata are the addresses and names at which clouds hand out credentials to
-// whoever asks from the right machine, and link-local addresses as a whole.
+// metadata returns the addresses and names at which clouds give credentials to
+// any client on the right machine, and all link-local addresses.
 func metadata() []string {
 	return []string{
 		"169.254.0.0/16", "fe80::/10", // link-local: AWS, Google, Azure, Oracle, DigitalOcean and others
@@ -33,30 +33,30 @@ func metadata() []string {
 	}
 }
 
-// Options are what a policy is made of. Each entry is an address, a range of
-// addresses like 10.0.0.0/8, a name, a name like *.example.com for all below it,
-// or * for everything.
+// Options define a policy. Each entry is an address, a range like 10.0.0.0/8, a
+// name, a pattern like *.example.com for all names below a domain, or * for
+// everything.
 type Options struct {
-	// Deny is what is refused, unless Allow has it: an address by an address or
-	// a range, a name by a name, everything by either.
+	// Deny is refused unless Allow has an exception: an address or range for an
+	// address, a name for a name, and either for *.
 	Deny, Allow []string
 	// NoMetadata adds metadata services and link-local addresses to Deny.
 	NoMetadata bool
 }
 
-// Policy is where somebody may connect. The nil Policy refuses everything.
+// Policy defines where hooks may connect. The nil Policy refuses everything.
 type Policy struct {
 	deny, allow list
 }
 
-// list is what one list of a policy has.
+// list holds the entries of one list, by type.
 type list struct {
 	ranges     []netip.Prefix
-	names      []string // in lower case; one that begins with a dot is all below it
+	names      []string // in lower case; one that begins with a dot matches all names below it
 	everything bool
 }
 
-// New makes a policy, or says every entry that is none.
+// New compiles a policy, or returns every invalid entry.
 func New(o Options) (*Policy, error) {
 	p := &Policy{}
 	var errs []error
@@ -92,7 +92,7 @@ func (l *list) add(entries ...string) error {
 	return errors.Join(errs...)
 }
 
-// plainRange is a range without the bits that do not count, and of IPv4 where it
+// plainRange returns a range with its host bits cleared, as an IPv4 range if it
 // is one.
 func plainRange(p netip.Prefix) netip.Prefix {
 	if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
@@ -108,8 +108,8 @@ func isName(s string) bool {
 	})
 }
 
-// Permit says why a connection to an address that was found by the name host may
-// not be made, nil where it may. The host may be an address itself.
+// Permit returns why a connection to addr, resolved from host, is refused; nil if
+// it is allowed. host may be an address.
 func (p *Policy) Permit(host string, addr netip.Addr) error {
 	if p == nil || !addr.IsValid() {
 		return errors.New("it is not known where hooks may connect")
@@ -131,8 +131,8 @@ func (p *Policy) Permit(host string, addr netip.Addr) error {
 	return nil
 }
 
-// PermitHost says why connections to a host may not be made, as far as it shows
-// before one is: by its name, or where it is an address in some spelling.
+// PermitHost checks a host before it is resolved, as far as that is possible: by
+// its name, or by its address if it is one in any notation.
 func (p *Policy) PermitHost(host string) error {
 	if addr, ok := Literal(host); ok {
 		return p.Permit(host, addr)
@@ -209,7 +209,7 @@ func embedded(addr netip.Addr, at int) netip.Addr {
 // Policies are those that all hold.
 type Policies []*Policy
 
-// Permit is that of all policies.
+// Permit is [Policy.Permit] of all policies.
 func (all Policies) Permit(host string, addr netip.Addr) error {
 	for _, p := range all {
 		if err := p.Permit(host, addr); err != nil {
@@ -219,7 +219,7 @@ func (all Policies) Permit(host string, addr netip.Addr) error {
 	return nil
 }
 
-// PermitHost is that of all policies.
+// PermitHost is [Policy.PermitHost] of all policies.
 func (all Policies) PermitHost(host string) error {
 	for _, p := range all {
 		if err := p.PermitHost(host); err != nil {

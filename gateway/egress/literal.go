@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Literal returns the address that a host is, in any of the spellings that some
-// resolver takes for one: 169.254.169.254, 2852039166, 0xa9fea9fe, 0251.254.43518,
+// Literal returns the address that a host is, in any notation that some resolver
+// accepts: 169.254.169.254, 2852039166, 0xa9fea9fe, 0251.254.43518,
 // ::ffff:169.254.169.254.
 func Literal(host string) (netip.Addr, bool) {
 	host = strings.TrimSuffix(host, ".")
@@ -20,7 +20,7 @@ func Literal(host string) (netip.Addr, bool) {
 	}
 	var value uint64
 	for i, part := range parts {
-		// The last part fills what the others leave.
+		// The last part fills the remaining bytes.
 		width := 8
 		if i == len(parts)-1 {
 			width = 8 * (5 - len(parts))

@@ -1,14 +1,13 @@
-// Package logbuffer writes log lines together, on a goroutine of its own: a write
-// for each decision would cost more than making its line, and a reader of the log
-// who stalls must not stall decisions.
+// Package logbuffer batches log lines and writes them on its own goroutine: a
+// write for each decision would cost more than formatting its line, and a log
+// reader that stalls must not stall decisions.
 //
-// What holds here is named in the tests that hold it:
+// Guarantees, each with a test:
 //
-//   - A line is written after a tenth of a second at the latest, sooner where
-//     there are many. That much is lost where the process is killed, and nothing
-//     where it ends by itself.
-//   - Lines that a stalled reader left no room for are counted, and their number
-//     is said once there is room again.
+//   - A line is written within a tenth of a second, or sooner under load. A
+//     killed process loses at most that much, a regular exit nothing.
+//   - Lines that do not fit because the reader stalls are counted, and the count
+//     is logged once there is room again.
 package logbuffer
 
 import (
@@ -18,7 +17,7 @@ import (
 	"time"
 )
 
-// Buffer gathers log lines. Make it with [New]. It is safe for concurrent use.
+// Buffer batches log lines. Make it with [New]. It is safe for concurrent use.
 type Buffer struct {
 	out io.Writer
 
@@ -27,26 +26,26 @@ type Buffer struct {
 	dropped int
 	closed  bool
 
-	spare []byte // the lines of the last write, for the memory they take; run's alone
+	spare []byte // the buffer of the previous write, for reuse; only run uses it
 
 	some   chan struct{} // holds one token while there are lines
-	hurry  chan struct{} // holds one token while lines should not wait for more
+	hurry  chan struct{} // holds one token while lines should be written at once
 	ending chan struct{} // closed by Close
-	ended  chan struct{} // closed once everything was written
+	ended  chan struct{} // closed once everything is written
 }
 
 const (
-	// delay is the longest that a line waits for others.
+	// delay is the longest time that a line waits for others.
 	delay = 100 * time.Millisecond
-	// batch is how many bytes do not wait for more.
+	// batch is the size in bytes from which lines are written at once.
 	batch = 32 << 10
-	// held is how many bytes wait at the most, for a writer that stalls.
+	// held is the maximum size of the buffer in bytes, for a writer that stalls.
 	held = 4 << 20
 	// farewell is how long Close waits for a writer that stalls.
 	farewell = 2 * time.Second
 )
 
-// New returns a buffer that writes to out. It must be closed.
+// New returns a buffer that writes to out. The caller must call Close.
 func New(out io.Writer) *Buffer {
 	b := &Buffer{
 		out: out, some: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
@@ -56,7 +55,7 @@ func New(out io.Writer) *Buffer {
 	return b
 }
 
-// Write takes one line, or counts it where there is no room.
+// Write adds one line, or counts it as dropped if there is no room.
 func (b *Buffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	if len(b.lines)+len(line) > held || b.closed {
@@ -73,10 +72,10 @@ func (b *Buffer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Flush has what there is written without waiting for more.
+// Flush has the buffered lines written at once, without waiting for that.
 func (b *Buffer) Flush() { nudge(b.hurry) }
 
-// nudge leaves a token, unless there is one.
+// nudge puts a token into c unless it is full.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -103,7 +102,7 @@ func (b *Buffer) run() {
 	}
 }
 
-// write writes what there is.
+// write writes the buffered lines.
 func (b *Buffer) write() {
 	b.mu.Lock()
 	lines, dropped := b.lines, b.dropped
@@ -113,16 +112,16 @@ func (b *Buffer) write() {
 		lines = fmt.Appendf(lines, "{\"level\":\"ERROR\",\"msg\":\"log lines were dropped: whoever reads them is too slow\",\"lines\":%d}\n", dropped)
 	}
 	if len(lines) > 0 {
-		_, _ = b.out.Write(lines) // there is nobody to tell that nobody can be told
+		_, _ = b.out.Write(lines) // a failing log cannot be reported in the log
 	}
 	b.spare = nil
-	if cap(lines) <= 2*batch { // what a stall made grow is not kept
+	if cap(lines) <= 2*batch { // do not keep a buffer that grew during a stall
 		b.spare = lines[:0]
 	}
 }
 
-// Close writes what there is and ends the goroutine. It does not wait long for a
-// writer that stalls. What is written to the buffer afterwards is lost.
+// Close writes the buffered lines and ends the goroutine. It waits only a short
+// time for a writer that stalls. Lines written afterwards are lost.
 func (b *Buffer) Close() {
 	b.mu.Lock()
 	b.closed = true

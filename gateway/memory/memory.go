@@ -1,21 +1,22 @@
-// Package memory gives back to the system what a burst of work has left behind.
+// Package memory returns the memory of a finished burst of work to the operating
+// system.
 //
-// The runtime keeps the memory of the busiest moment: it collects as the heap
-// grows, which that of a gateway without work does not, and its own collection
-// after two minutes gives back slowly, down to what the collection before has
-// found in use. So a gateway that had 200 turns at once would hold the memory of
-// them long after the last.
+// The Go runtime keeps the memory of the busiest moment. It collects when the
+// heap grows, which that of an idle gateway does not, and its forced collection
+// every two minutes releases memory only slowly, down to what the previous
+// collection found in use. Without this package a gateway that once ran 200 turns
+// concurrently would keep their memory for a long time.
 //
-// What holds here:
+// Invariants:
 //
-//   - B1 A gateway at work is left alone: nothing happens before it was quiet
-//     from one look to the next.
-//   - B2 What is not worth a collection is left alone, and so is what was found
-//     in use at the last one.
-//   - B3 It happens once in a while at the most, whatever callers do: there is
-//     nothing by which they could have it done more often.
-//   - B4 No decision waits for it, or is counted for it: it reads what the runtime
-//     counts anyway.
+//   - B1 A busy gateway is left alone: nothing happens unless it was idle from
+//     one check to the next.
+//   - B2 Nothing happens if there is too little to gain, counted from what was in
+//     use at the last collection.
+//   - B3 Collections have a minimum interval; no caller can trigger them more
+//     often.
+//   - B4 Decisions neither wait for this nor are counted for it: it reads
+//     counters that the runtime maintains anyway.
 package memory
 
 import (
@@ -27,42 +28,42 @@ import (
 )
 
 const (
-	// look is how often it is looked.
+	// look is the interval between checks.
 	look = 5 * time.Second
-	// rest is the least time from one collection to the next (B3).
+	// rest is the minimum interval between collections (B3).
 	rest = 30 * time.Second
-	// quiet is how much is allocated from one look to the next by a gateway that
-	// only looks after itself and is scraped (B1).
+	// quiet is how much an idle gateway allocates between two checks, for its own
+	// upkeep and metrics scrapes (B1).
 	quiet = 4 << 20
-	// worthwhile is how much there has to be to give back (B2).
+	// worthwhile is the minimum amount to return (B2).
 	worthwhile = 4 << 20
 )
 
 // Usage is the memory of a process, in bytes.
 type Usage struct {
-	// Allocated is what was allocated since the process began: how much it did.
+	// Allocated is the total allocated since the process began: a measure of work.
 	Allocated uint64
-	// Objects is what objects take, those included that nobody needs any more
-	// and no collection has found yet.
+	// Objects is the memory of all objects, including unreachable ones that have
+	// not been collected yet.
 	Objects uint64
-	// Free is what nothing is in, and the system does not have back.
+	// Free is unused memory that was not returned to the operating system.
 	Free uint64
 }
 
 // Options configure a [Returner].
 type Options struct {
-	// Read says what the process uses. Nil asks the runtime.
+	// Read returns the memory usage of the process. Nil asks the runtime.
 	Read func() Usage
-	// Return collects and gives back what is free. Nil has the runtime do it.
+	// Return runs a collection and returns free memory. Nil uses the runtime.
 	Return func()
-	// Logger is told what was given back, for who debugs. Nil discards it.
+	// Logger receives a debug message for each collection. Nil discards it.
 	Logger *slog.Logger
 }
 
-// Returner gives memory back. Make it with [New].
+// Returner returns memory to the operating system. Make it with [New].
 type Returner struct{ o Options }
 
-// New returns one that does nothing before it runs.
+// New returns a Returner. It does nothing until Run is called.
 func New(o Options) *Returner {
 	if o.Read == nil {
 		o.Read = reader()
@@ -76,12 +77,12 @@ func New(o Options) *Returner {
 	return &Returner{o}
 }
 
-// Run looks until ctx ends.
+// Run checks periodically until ctx ends.
 func (r *Returner) Run(ctx context.Context) {
 	ticks := time.NewTicker(look)
 	defer ticks.Stop()
 	before := r.o.Read()
-	needed := before.Objects // the fewest since the last time: what is more may be garbage
+	needed := before.Objects // the least since the last collection; anything above may be garbage
 	rested := time.Now()
 	for {
 		select {
@@ -104,7 +105,7 @@ func (r *Returner) Run(ctx context.Context) {
 	}
 }
 
-// reader asks the runtime. It stops nothing for that.
+// reader returns a function that asks the runtime, without stopping the world.
 func reader() func() Usage {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/allocs:bytes"},

@@ -2,8 +2,8 @@ package setup
 
 import "time"
 
-// claudeCode declares HTTP hooks: with onFailure they fail closed without a
-// process for each call.
+// claudeCode declares HTTP hooks: with onFailure they fail closed without
+// starting a process for each call.
 func claudeCode() client {
 	type entry struct {
 		Type      string `json:"type"`
@@ -46,8 +46,8 @@ func claudeCode() client {
 	}
 }
 
-// askedAsClaude is the event of Claude Code and of those who took over its
-// shape.
+// askedAsClaude returns the pre-call event of Claude Code and of the clients
+// that adopted its format.
 func askedAsClaude(shell string) func(command, dir string) any {
 	type input struct {
 		Command string `json:"command"`

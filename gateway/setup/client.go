@@ -8,95 +8,98 @@ import (
 	"time"
 )
 
-// client is what is known of a client's settings.
+// client describes the settings of one client.
 type client struct {
-	// name is that of its route, title what its users call it.
+	// name is the one in its route, title the one for people.
 	name, title string
-	// file is where it declares the hooks of an event; empty where only its user
-	// can know.
+	// file returns the file in which it declares the hooks of an event; "" if
+	// only its user can know.
 	file func(h Home, event string) string
-	// layout is what that file holds.
+	// layout is the format of that file.
 	layout layout
-	// transports are those it has, the one that fails closed first.
+	// transports are those that it supports; the first one is the best at failing
+	// closed.
 	transports []Transport
-	// before are its events ahead of a call, after those behind it: only those
-	// whose answers change something.
+	// before are its events before a call, after those after it; only those whose
+	// answers have an effect.
 	before, after []string
-	// entry is the declaration of a hook in a file of settings, text the whole
-	// file where that is ours alone.
+	// entry returns a hook's declaration in a settings file, text the whole file
+	// if it belongs to the gateway alone.
 	entry func(hook) any
 	text  func(hook) string
-	// header are keys without which the client refuses a file of settings.
+	// header are keys without which the client rejects a settings file.
 	header []member
-	// patience is the key that says how long it waits for a hook.
+	// patience describes the key for the hook's timeout.
 	patience map[Transport]patience
-	// closing is the key that blocks where the hook fails, if it has one.
+	// closing is the key that makes a failed hook block the call, if there is
+	// one.
 	closing *member
-	// off are keys that keep all hooks from running.
+	// off are settings that disable all hooks.
 	off []setting
-	// offList is a list with the names of hooks that do not run; ours is called
-	// hookgate where it has a name.
+	// offList is the path of a list of disabled hooks by name; the gateway's hook
+	// is called hookgate if it has a name.
 	offList []string
-	// gaps are what it cannot be made to promise.
+	// gaps lists what the client cannot guarantee.
 	gaps func(Transport) []string
-	// trust says whether its user allowed the hooks of a file, where the client
-	// wants that.
+	// trust reports whether the user has approved the hooks of a file, if the
+	// client requires approval.
 	trust func(path string) (Severity, string)
-	// steps are what its user has to do by hand.
+	// steps are what the user must do by hand.
 	steps []string
-	// question is an event ahead of a shell call as the client sends it, and
-	// denied what a deny looks like on stdout or in the body: a path of keys with
-	// its value, any of them.
+	// question returns a pre-call event for a shell call as the client sends it,
+	// and denied what a deny looks like on stdout or in the body: any of these
+	// settings.
 	question func(command, dir string) any
 	denied   []setting
 }
 
-// layout is what sort of file hooks are declared in.
+// layout is a format of files that declare hooks.
 type layout int
 
 const (
-	// groups is JSON that has for each event a list of matchers with their hooks.
+	// groups is JSON with a list of matchers, each with its hooks, for each
+	// event.
 	groups layout = iota
-	// flat is JSON that has for each event a list of hooks.
+	// flat is JSON with a list of hooks for each event.
 	flat
-	// own is a file of code, which we share with nobody.
+	// own is a code file that belongs to the gateway alone.
 	own
 )
 
 // member is a key with its value, as JSON.
 type member struct{ key, value string }
 
-// setting is a key with a value somewhere in a JSON text.
+// setting is a path of keys in JSON text with its value.
 type setting struct {
 	path  []string
 	value string
 }
 
-// patience is the key that says how long a client waits for a hook.
+// patience describes the key for a hook's timeout.
 type patience struct {
 	key  string
 	unit time.Duration
-	// unset is how long it waits where nothing is said.
+	// unset is the timeout if the key is missing.
 	unset time.Duration
 }
 
-// hook is one hook that is to be declared.
+// hook is a hook to declare.
 type hook struct {
 	transport Transport
 	event     string
 	command   string        // the line for a shell
 	url       string        // the route
-	ask, wait time.Duration // how long the hook waits for the gateway, and the client for the hook
+	ask, wait time.Duration // the hook's timeout for the gateway, and the client's for the hook
 }
 
-// in is how long the client shall wait, in the unit of its key.
+// in returns the client's timeout in the given unit, rounded up.
 func (h hook) in(unit time.Duration) int64 { return int64((h.wait + unit - 1) / unit) }
 
 // Transport is how a client reaches the gateway.
 type Transport int
 
-// A client runs gateway ask, posts by itself, or has code of ours in its own
-// process.
+// The client runs gateway ask, sends HTTP requests itself, or loads a plugin of
+// the gateway into its own process.
 const (
 	Command Transport = iota
 	HTTP
@@ -107,15 +110,15 @@ func (t Transport) String() string {
 	return [...]string{"a command", "HTTP", "a plugin"}[t]
 }
 
-// Home is where a user's settings are.
+// Home locates a user's settings.
 type Home struct {
 	Dir string
-	// Getenv reads a variable that moves a client's settings; nil is none.
+	// Getenv looks up a variable that relocates a client's settings; may be nil.
 	Getenv func(string) string
 }
 
-// at is a path below the directory that a variable names, or below one in the
-// home directory.
+// at returns a path below the directory that a variable names, by default below a
+// directory in the home directory.
 func (h Home) at(variable, fallback string, rest ...string) string {
 	dir := ""
 	if variable != "" && h.Getenv != nil {
@@ -127,7 +130,7 @@ func (h Home) at(variable, fallback string, rest ...string) string {
 	return filepath.Join(append([]string{dir}, rest...)...)
 }
 
-// clients lists what can be set up.
+// clients returns all clients that can be set up.
 func clients() []client {
 	return []client{
 		claudeCode(), codex(), copilot(), cursor(), droid(), geminiCLI(), openHands(), opencode(), qwenCode(),
@@ -135,7 +138,7 @@ func clients() []client {
 	}
 }
 
-// Names lists the clients that can be set up.
+// Names returns the names of the clients that can be set up.
 func Names() []string {
 	var names []string
 	for _, c := range clients() {
@@ -153,23 +156,23 @@ func find(name string) (client, error) {
 	return all[i], nil
 }
 
-// events are all that are declared.
+// events returns all events that are declared.
 func (c client) events() []string { return slices.Concat(c.before, c.after) }
 
-// always is a file that is the same for every event.
+// always is for a client with one file for all events.
 func always(at func(Home) string) func(Home, string) string {
 	return func(h Home, _ string) string { return at(h) }
 }
 
-// commandEntry is the declaration that most clients share.
+// commandEntry is the declaration format that most clients share.
 type commandEntry struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
 	Timeout int64  `json:"timeout"`
 }
 
-// group is a matcher with its hooks. An empty matcher would do as well, but not
-// every client says so.
+// group is a matcher with its hooks. An empty matcher would match everything,
+// too, but not every client documents that.
 type group struct {
 	Matcher string `json:"matcher"`
 	Hooks   []any  `json:"hooks"`

@@ -1,6 +1,6 @@
 package setup
 
-// cline has a program for each event, named like it.
+// cline runs one program for each event, named after it.
 func cline() client {
 	type call struct {
 		Tool       string            `json:"toolName"`

@@ -33,8 +33,9 @@ func codex() client {
 	}
 }
 
-// codexTrust looks for the trust that Codex remembers beside the declarations.
-// Whether it is for a hook as it is declared now only Codex can say.
+// codexTrust checks whether Codex has recorded an approval next to the
+// declarations. Only Codex can tell whether it applies to the hook as currently
+// declared.
 func codexTrust(path string) (Severity, string) {
 	config := filepath.Join(filepath.Dir(path), "config.toml")
 	text, err := os.ReadFile(config)

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// askLine is what a shell runs as the hook of a client. gateway ask denies by
-// itself whatever goes wrong, but only where it runs at all: most clients take
-// every other exit than 2 for an allow, a program that is not there (127) or
-// was killed (137) included. There is no variable in it, since some clients
-// replace those in their settings.
+// askLine returns the command line of a client's hook. gateway ask itself denies
+// whatever goes wrong, but only if it runs at all: most clients treat every exit
+// code other than 2 as an allow, including that of a missing (127) or killed
+// (137) program. The line contains no variables, because some clients expand
+// those in their settings.
 func askLine(a asked, event string) string {
 	token := ""
 	if a.tokenFile != "" {
@@ -21,11 +21,11 @@ func askLine(a asked, event string) string {
 		quoted(a.program), a.client, event, quoted(a.url), a.patience, token)
 }
 
-// closesEveryExit reports whether a line turns every failure of gateway ask into
-// the exit that blocks.
+// closesEveryExit reports whether a line maps every failure of gateway ask to
+// the exit code that blocks.
 func closesEveryExit(line string) bool { return strings.Contains(line, "exit 2; }") }
 
-// quoted is a word for a POSIX shell.
+// quoted quotes a word for a POSIX shell.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,") == "" {
 		return word
@@ -33,7 +33,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// words are the words of a line that quoted made, up to the first operator.
+// words splits a line that was built with quoted into words, up to the first
+// operator.
 func words(line string) []string {
 	var all []string
 	var word strings.Builder
@@ -69,14 +70,14 @@ func words(line string) []string {
 	return all
 }
 
-// asked is what a line of askLine says.
+// asked holds the parameters of a line from askLine.
 type asked struct {
 	program, client, url, tokenFile string
 	patience                        time.Duration
 }
 
-// readAskLine finds a call of gateway ask in a line: ours, or one that its user
-// wrote.
+// readAskLine finds an invocation of gateway ask in a line, whether ours or one
+// that the user wrote.
 func readAskLine(line string) (a asked, ok bool) {
 	w := words(line)
 	for i := range w {

@@ -2,9 +2,9 @@ package setup
 
 import "time"
 
-// copilot gets a command: it posts to https only, and over HTTP a time-out and
-// a wrong answer let the call run. The spelling of the events picks the dialect
-// that names the event in the body.
+// copilot runs a command: it sends hooks only to https URLs, and over HTTP a
+// timeout or an invalid answer lets the call run. The spelling of the events
+// selects the dialect whose body names the event.
 func copilot() client {
 	type entry struct {
 		Type    string `json:"type"`

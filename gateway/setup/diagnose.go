@@ -14,12 +14,12 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Severity is how much a finding matters.
+// Severity is the significance of a finding.
 type Severity int
 
-// An Open finding says how a call would run unchecked, a Broken one what keeps
-// every call from running, a Remark what cannot be promised or was not found
-// out, and a Good one what was found in order.
+// Open is a way for a call to run unchecked, Broken prevents every call from
+// running, Remark is what cannot be guaranteed or determined, and Good is what
+// was found in order.
 const (
 	Open Severity = iota
 	Broken
@@ -29,41 +29,42 @@ const (
 
 func (s Severity) String() string { return [...]string{"FAILS OPEN", "broken", "note", "ok"}[s] }
 
-// Finding is one thing that a diagnosis says.
+// Finding is one result of a diagnosis.
 type Finding struct {
 	Severity Severity
 	Text     string
 }
 
-// Path is how a client's configuration reaches the gateway, to be tried.
+// Path is a way in which a client's configuration reaches the gateway, for a
+// trial.
 type Path struct {
 	Event string
-	// Command is the line that the client runs, Alone the same with an address
-	// where nobody listens, and Route where it posts to.
+	// Command is the line that the client runs, Alone the same with an address at
+	// which nothing listens, and Route the route that it posts to.
 	Command, Alone, Route string
-	// TokenFile holds the token that the command says.
+	// TokenFile is the file with the token that the command uses.
 	TokenFile string
-	// URL is where a client posts by itself, with Headers. Variables stand in their
-	// values as $NAME.
+	// URL is where a client posts by itself, with Headers. Their values contain
+	// variables as $NAME.
 	URL      string
 	Headers  map[string]string
 	Patience time.Duration
 }
 
-// Diagnosis is what a client's settings say.
+// Diagnosis is the result of examining a client's settings.
 type Diagnosis struct {
 	Title string
-	// File is where it was read, There whether the client is set up at all, Unread
-	// whether that is not known, since a file is there and cannot be read.
+	// File is the file that was examined. There is set if the client is set up at
+	// all, Unread if that is unknown because a file exists and cannot be read.
 	File     string
 	There    bool
 	Unread   bool
 	Findings []Finding
-	// Paths are the ways to the gateway ahead of a call.
+	// Paths are the ways to the gateway before a call.
 	Paths []Path
 }
 
-// Healthy reports whether no call can run unchecked, and some can run at all.
+// Healthy reports whether no call can run unchecked and calls can run at all.
 func (d *Diagnosis) Healthy() bool {
 	return !slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Severity == Open || f.Severity == Broken })
 }
@@ -72,7 +73,7 @@ func (d *Diagnosis) say(s Severity, format string, args ...any) {
 	d.Findings = append(d.Findings, Finding{s, fmt.Sprintf(format, args...)})
 }
 
-// unread says of a file, once, that it cannot be read.
+// unread records, once for each file, that it cannot be read.
 func (d *Diagnosis) unread(format string, args ...any) {
 	d.Unread = true
 	if f := (Finding{Open, fmt.Sprintf(format, args...)}); !slices.Contains(d.Findings, f) {
@@ -80,7 +81,7 @@ func (d *Diagnosis) unread(format string, args ...any) {
 	}
 }
 
-// Diagnose reads a client's settings. Of the options it looks at Client, Home
+// Diagnose examines a client's settings. It uses only the options Client, Home
 // and File.
 func Diagnose(o Options) (*Diagnosis, error) {
 	c, err := find(o.Client)
@@ -120,7 +121,7 @@ func Diagnose(o Options) (*Diagnosis, error) {
 	return d, nil
 }
 
-// event looks at the hooks of one event.
+// event examines the hooks of one event.
 func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool) {
 	ahead := slices.Contains(c.before, event)
 	text, err := os.ReadFile(path)
@@ -168,7 +169,7 @@ func (d *Diagnosis) event(c *client, event, path string, used map[Transport]bool
 	}
 }
 
-// ownEntries reads a file of code back.
+// ownEntries parses a code file that was written by this package.
 func (d *Diagnosis) ownEntries(c *client, text []byte) []any {
 	if c.transports[0] == Plugin {
 		_, rest, found := strings.Cut(string(text), `const url = "`)
@@ -186,7 +187,7 @@ func (d *Diagnosis) ownEntries(c *client, text []byte) []any {
 	return nil
 }
 
-// entries are our hooks of an event.
+// entries returns the gateway's hooks for an event.
 func (d *Diagnosis) entries(c *client, event string, document *document) []any {
 	v := document.at("hooks", event)
 	if v == nil {
@@ -221,7 +222,7 @@ func (d *Diagnosis) entries(c *client, event string, document *document) []any {
 	return entries
 }
 
-// matcher makes sure that a hook is for every tool.
+// matcher checks that a hook applies to every tool.
 func (d *Diagnosis) matcher(event string, entry any) {
 	fields, _ := entry.(map[string]any)
 	matcher, there := fields["matcher"]
@@ -230,7 +231,7 @@ func (d *Diagnosis) matcher(event string, entry any) {
 	}
 }
 
-// condition makes sure that a hook is for every call.
+// condition checks that a hook applies to every call.
 func (d *Diagnosis) condition(event string, entry any) {
 	fields, _ := entry.(map[string]any)
 	if _, there := fields["if"]; there {
@@ -238,7 +239,7 @@ func (d *Diagnosis) condition(event string, entry any) {
 	}
 }
 
-// entry looks at one of our hooks.
+// entry examines one of the gateway's hooks.
 func (d *Diagnosis) entry(c *client, event string, entry any, ahead bool, used map[Transport]bool) {
 	fields, _ := entry.(map[string]any)
 	line, _ := reach(entry)
@@ -264,10 +265,10 @@ func (d *Diagnosis) entry(c *client, event string, entry any, ahead bool, used m
 	}
 }
 
-// nobody is an address where nobody listens.
+// nobody is an address at which nothing listens.
 const nobody = "http://127.0.0.1:1"
 
-// path remembers how the gateway is reached.
+// path records a way to the gateway.
 func (d *Diagnosis) path(c *client, event string, fields map[string]any, wait time.Duration) {
 	line, address := reach(fields)
 	p := Path{Event: event, Command: line, URL: address, Headers: map[string]string{}, Patience: wait}
@@ -295,7 +296,7 @@ func decodedLiteral(text string) any {
 	return decoded(&v)
 }
 
-// commandLine looks at what a hook runs, and returns how long that waits for the
+// commandLine examines a hook's command line and returns its timeout for the
 // gateway.
 func (d *Diagnosis) commandLine(event, line string) time.Duration {
 	a, _ := readAskLine(line)
@@ -314,7 +315,7 @@ func (d *Diagnosis) commandLine(event, line string) time.Duration {
 	return a.patience
 }
 
-// deadline looks at who gives up first.
+// deadline checks that the hook times out before the client does.
 func (d *Diagnosis) deadline(c *client, event string, fields map[string]any, t Transport, ask time.Duration) time.Duration {
 	key, known := c.patience[t]
 	if !known {
@@ -335,8 +336,8 @@ func (d *Diagnosis) deadline(c *client, event string, fields map[string]any, t T
 	return wait
 }
 
-// Question is what a client sends ahead of a shell call at that event, or at the
-// first where it is empty; nil where the event is about another kind of call.
+// Question returns what a client sends before a shell call at an event, by
+// default the first; nil if the event is about another kind of call.
 func Question(name, event, command, dir string) ([]byte, error) {
 	c, err := find(name)
 	if err != nil {
@@ -348,8 +349,8 @@ func Question(name, event, command, dir string) ([]byte, error) {
 	return indented(c.question(command, dir), "")
 }
 
-// Denies reports whether an answer of a command, or of a gateway to a client
-// that posts by itself, keeps that client from running the call.
+// Denies reports whether an answer makes the client block the call: a command's,
+// or a gateway's to a client that posts by itself.
 func Denies(name string, exit int, stdout, stderr []byte) bool {
 	c, err := find(name)
 	if err != nil {

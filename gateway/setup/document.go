@@ -11,11 +11,11 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// document is a file of settings. What is not changed comes out byte for byte,
-// comments and trailing commas included (S2).
+// document is a settings file. Unchanged parts are preserved byte for byte,
+// including comments and trailing commas (S2).
 type document struct{ root hujson.Value }
 
-// parseDocument reads a file of settings; an empty one is an empty object.
+// parseDocument parses a settings file; an empty one is an empty object.
 func parseDocument(text []byte) (*document, error) {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		text = []byte("{}\n")
@@ -34,8 +34,8 @@ func parseDocument(text []byte) (*document, error) {
 	return d, nil
 }
 
-// unique makes sure that no name stands twice in an object: a client that takes
-// the last of them would not see what is written into the first.
+// unique checks that no object has duplicate names: a client that uses the last
+// one would not see what is written into the first.
 func unique(v *hujson.Value, at string) error {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
@@ -72,7 +72,7 @@ func nameOf(m hujson.ObjectMember) string {
 	return literal.String()
 }
 
-// member finds a member of an object.
+// memberOf returns a member of an object; nil if there is none.
 func memberOf(o *hujson.Object, name string) *hujson.Value {
 	i := slices.IndexFunc(o.Members, func(m hujson.ObjectMember) bool { return nameOf(m) == name })
 	if i < 0 {
@@ -81,7 +81,7 @@ func memberOf(o *hujson.Object, name string) *hujson.Value {
 	return &o.Members[i].Value
 }
 
-// at finds the value under a path of names; nil where there is none.
+// at returns the value at a path of names; nil if there is none.
 func (d *document) at(path ...string) *hujson.Value {
 	v := &d.root
 	for _, name := range path {
@@ -96,8 +96,7 @@ func (d *document) at(path ...string) *hujson.Value {
 	return v
 }
 
-// set makes sure that a member of the outermost object is there; what it is
-// stays.
+// set adds a member to the top-level object, unless it exists.
 func (d *document) set(m member) error {
 	if d.at(m.key) != nil {
 		return nil
@@ -106,7 +105,7 @@ func (d *document) set(m member) error {
 	return add(root, m.key, m.value, 1)
 }
 
-// array finds the list under a path of names and makes what is missing of it.
+// array returns the list at a path of names, creating what is missing.
 func (d *document) array(path ...string) (*hujson.Array, error) {
 	v := &d.root
 	for depth, name := range path {
@@ -134,10 +133,10 @@ func (d *document) array(path ...string) (*hujson.Array, error) {
 	return a, nil
 }
 
-// indent is what a level is indented by.
+// indent is the indentation of one level.
 const indent = "  "
 
-// add appends a member to an object whose members are depth levels deep.
+// add appends a member to an object whose members are at the given depth.
 func add(o *hujson.Object, name, text string, depth int) error {
 	value, err := hujson.Parse([]byte(text))
 	if err != nil {
@@ -154,7 +153,7 @@ func add(o *hujson.Object, name, text string, depth int) error {
 	return nil
 }
 
-// appendTo appends a value to a list whose values are depth levels deep.
+// appendTo appends a value to a list whose elements are at the given depth.
 func appendTo(a *hujson.Array, value any, depth int) error {
 	v, err := inserted(value, depth)
 	if err != nil {
@@ -169,9 +168,9 @@ func appendTo(a *hujson.Array, value any, depth int) error {
 	return nil
 }
 
-// joint is what stands around something that is appended: what stood between
-// the last and the bracket comes before it, and it ends with a comma where the
-// last did.
+// joint returns the whitespace and comments around an appended element: what
+// was between the last element and the bracket now precedes it, and it has a
+// trailing comma if the last one had.
 func joint(last *hujson.Value, rest hujson.Extra, depth int) (before, after, closing hujson.Extra) {
 	before = hujson.Extra(strings.TrimRight(string(rest), " \t\r\n") + "\n" + strings.Repeat(indent, depth))
 	if last != nil && last.AfterExtra != nil {
@@ -180,7 +179,7 @@ func joint(last *hujson.Value, rest hujson.Extra, depth int) (before, after, clo
 	return before, after, hujson.Extra("\n" + strings.Repeat(indent, depth-1))
 }
 
-// inserted is a value as it is written depth levels deep.
+// inserted encodes a value for the given depth.
 func inserted(value any, depth int) (hujson.Value, error) {
 	text, err := indented(value, strings.Repeat(indent, depth))
 	if err != nil {
@@ -189,7 +188,7 @@ func inserted(value any, depth int) (hujson.Value, error) {
 	return hujson.Parse(text)
 }
 
-// replaceIn puts a value in the place of another, unless it says the same.
+// replaceIn replaces an element of a list, unless it has the same value.
 func replaceIn(a *hujson.Array, i int, value any, depth int) error {
 	v, err := inserted(value, depth)
 	if err != nil {
@@ -201,7 +200,7 @@ func replaceIn(a *hujson.Array, i int, value any, depth int) error {
 	return nil
 }
 
-// removeFrom takes a value out of a list; a comment before it stays.
+// removeFrom removes an element from a list; a comment before it stays.
 func removeFrom(a *hujson.Array, i int) {
 	gone := a.Elements[i]
 	comma := a.Elements[len(a.Elements)-1].AfterExtra != nil
@@ -218,8 +217,8 @@ func removeFrom(a *hujson.Array, i int) {
 	}
 }
 
-// indented is a value's JSON, without the escapes for HTML and with its lines
-// below one that has that prefix.
+// indented encodes a value as JSON without HTML escapes; all lines but the
+// first begin with prefix.
 func indented(value any, prefix string) ([]byte, error) {
 	var text strings.Builder
 	e := json.NewEncoder(&text)
@@ -231,7 +230,7 @@ func indented(value any, prefix string) ([]byte, error) {
 	return []byte(strings.TrimRight(text.String(), "\n")), nil
 }
 
-// decoded is a value as encoding/json has it, comments left out.
+// decoded converts a value to encoding/json's types, without comments.
 func decoded(v *hujson.Value) any {
 	if v == nil {
 		return nil
@@ -240,12 +239,12 @@ func decoded(v *hujson.Value) any {
 	plain.Standardize()
 	var out any
 	if err := json.Unmarshal(plain.Pack(), &out); err != nil {
-		return nil // which is read as if nothing was there
+		return nil // treated as absent
 	}
 	return out
 }
 
-// is reports whether what stands under a path is that JSON literal.
+// is reports whether the value at a path is the given JSON literal.
 func (d *document) is(s setting) bool {
 	v := d.at(s.path...)
 	if v == nil {

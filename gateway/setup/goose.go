@@ -2,8 +2,7 @@ package setup
 
 import "time"
 
-// goose declares hooks in a plugin, and only its user knows where his plugins
-// are.
+// goose declares hooks in a plugin. Only its user knows where the plugins are.
 func goose() client {
 	type entry struct {
 		Type      string `json:"type"`

@@ -2,8 +2,8 @@ package setup
 
 import "time"
 
-// kiro declares hooks in the file of an agent, and only its user knows which
-// agents are used.
+// kiro declares hooks in an agent's file. Only its user knows which agents are
+// used.
 func kiro() client {
 	type entry struct {
 		Matcher  string `json:"matcher"`

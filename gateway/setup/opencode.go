@@ -9,8 +9,8 @@ import (
 //go:embed opencode_plugin.js
 var opencodePlugin string
 
-// opencode loads code: a plugin whose hook throws denies, so nothing else is
-// needed to fail closed.
+// opencode loads a plugin. A hook in a plugin that throws denies the call, so
+// it fails closed without further settings.
 func opencode() client {
 	return client{
 		name: "opencode", title: "opencode",

@@ -16,64 +16,64 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Options say what a client is to be set up for.
+// Options describe the setup of a client.
 type Options struct {
-	// Client is whose settings they are.
+	// Client is the client's name.
 	Client string
 	// URL is the gateway, or one of its chains: http://127.0.0.1:8080 or
 	// http://127.0.0.1:8080/v1/chains/NAME.
 	URL string
-	// Transport, where it is not nil, is used in place of the one that fails
-	// closed best.
+	// Transport overrides the client's default, which is the one that is best at
+	// failing closed; may be nil.
 	Transport *Transport
 	// Program is the path of this program, for clients that run a command.
 	Program string
-	// TokenFile holds the token by which the gateway knows its caller. Only
-	// gateway ask reads it.
+	// TokenFile contains the token with which the gateway authenticates the
+	// caller. Only gateway ask reads it.
 	TokenFile string
-	// Patience is how long the hook waits for the gateway; the client waits
-	// longer. Zero is 25 s, which is more than a chain's default budget.
+	// Patience is the hook's timeout for the gateway; the client's is longer.
+	// Zero means 25 s, which is longer than a chain's default budget.
 	Patience time.Duration
-	// Home is whose settings they are.
+	// Home locates the user's settings.
 	Home Home
-	// File, where it is not empty, is the file to declare hooks in.
+	// File overrides the file in which hooks are declared; may be empty.
 	File string
-	// Fresh makes files that say nothing else, whatever is there.
+	// Fresh ignores existing files, so that the new ones contain nothing else.
 	Fresh bool
 }
 
 const (
 	defaultPatience = 25 * time.Second
-	// margin is by how much a client waits longer than its hook: a process has
-	// to start, and the machine may be busy.
+	// margin is the difference between the client's timeout and the hook's: a
+	// process must start, and the machine may be busy.
 	margin = 10 * time.Second
-	// fresh is the mode of a file that was not there: settings hold secrets.
+	// fresh is the mode of a new file, because settings contain secrets.
 	fresh fs.FileMode = 0o600
 )
 
-// Plan is what a client's files have to say.
+// Plan is the intended content of a client's files.
 type Plan struct {
-	// Title is what the client is called, Transport how it asks.
+	// Title is the client's name for people, Transport how it asks.
 	Title     string
 	Transport Transport
 	Files     []File
-	// Gaps are what the client cannot be made to promise, Steps what is left to
-	// its user.
+	// Gaps list what the client cannot guarantee, Steps what its user must do.
 	Gaps, Steps []string
 }
 
-// File is a file before and after.
+// File is the old and the new content of a file.
 type File struct {
 	Path          string
-	named         string // before links were followed
-	Before, After []byte // Before is nil where there is none yet
+	named         string // the path before links were resolved
+	Before, After []byte // Before is nil for a new file
 	Mode          fs.FileMode
 }
 
-// Changed reports whether there is anything to write.
+// Changed reports whether the file must be written.
 func (f File) Changed() bool { return f.Before == nil || !bytes.Equal(f.Before, f.After) }
 
-// New makes the plan of a client. It reads its settings and changes nothing.
+// New plans the setup of a client. It reads the client's settings and changes
+// nothing.
 func New(o Options) (*Plan, error) {
 	c, err := find(o.Client)
 	if err != nil {
@@ -110,7 +110,7 @@ func New(o Options) (*Plan, error) {
 			declared.command = askLine(asked{o.Program, c.name, o.URL, o.TokenFile, o.Patience}, event)
 		case HTTP:
 			declared.url = address + "/clients/" + c.name + "/" + event
-		case Plugin: // what it sends says the event
+		case Plugin: // the plugin's requests name the event
 		}
 		if err := p.declare(&c, declared, o); err != nil {
 			return nil, err
@@ -129,7 +129,8 @@ func (c *client) transport(wanted *Transport) (Transport, error) {
 	return *wanted, nil
 }
 
-// gatewayAddress is an address up to where the name of a route would begin.
+// gatewayAddress returns the base URL of a client's routes, which ends in /v1 or
+// /v1/chains/NAME.
 func gatewayAddress(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -147,7 +148,7 @@ func gatewayAddress(address string) (string, error) {
 	return u.String(), nil
 }
 
-// declare adds a hook to the file that it belongs in.
+// declare adds a hook to its file.
 func (p *Plan) declare(c *client, h hook, o Options) error {
 	path, err := c.path(o, h.event)
 	if err != nil {
@@ -174,7 +175,7 @@ func (p *Plan) declare(c *client, h hook, o Options) error {
 	return nil
 }
 
-// path is the file in which a client declares the hooks of an event.
+// path returns the file in which a client declares the hooks of an event.
 func (c *client) path(o Options, event string) (string, error) {
 	switch {
 	case o.File != "" && c.layout != own:
@@ -187,8 +188,8 @@ func (c *client) path(o Options, event string) (string, error) {
 	return c.file(o.Home, event), nil
 }
 
-// readFile reads a file of settings; one that is not there is empty. A link is
-// followed, so that what it points to is changed and not the link.
+// readFile reads a settings file; a missing one is empty. It resolves links, so
+// that the target is changed and not the link.
 func readFile(path string) (File, error) {
 	named := path
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
@@ -213,8 +214,8 @@ func readFile(path string) (File, error) {
 	return f, err
 }
 
-// dangling is an error where a path is a link to what is not there: to write to it
-// would take the link away, and where it leads is not ours to make.
+// dangling returns an error for a link whose target does not exist: writing would
+// replace the link, and its target is not ours to create.
 func dangling(path string) error {
 	target, err := os.Readlink(path)
 	if err != nil {
@@ -223,11 +224,10 @@ func dangling(path string) error {
 	return fmt.Errorf("%s is a link to %s, which does not exist: create that file, or remove the link, and run this again", path, target)
 }
 
-// ownMark stands in every file of code that is written here.
+// ownMark is in every code file that this package writes.
 const ownMark = "gateway init"
 
-// become makes a file what a client wants it to be, unless somebody else wrote
-// it.
+// become sets the content of a code file, unless somebody else wrote the file.
 func (f *File) become(c *client, h hook) error {
 	if len(f.Before) > 0 && !bytes.Contains(f.Before, []byte(ownMark)) {
 		return fmt.Errorf("%s exists and was not written by gateway init: make it run the command below, or move it away\n\n%s", f.Path, c.text(h))
@@ -239,7 +239,7 @@ func (f *File) become(c *client, h hook) error {
 	return nil
 }
 
-// declared is the text of a file of settings with a hook in it.
+// declared returns the text of a settings file with a hook added.
 func declared(c *client, h hook, text []byte) ([]byte, error) {
 	d, err := parseDocument(text)
 	if err != nil {
@@ -265,7 +265,7 @@ func declared(c *client, h hook, text []byte) ([]byte, error) {
 	return d.text(), nil
 }
 
-// depth is how deep the hooks of an event are: hooks, the event, the list.
+// depth is the depth of an event's hooks: hooks, the event, the list.
 const depth = 3
 
 func declareFlat(list *hujson.Array, c *client, entry any) error {
@@ -289,8 +289,9 @@ func declareFlat(list *hujson.Array, c *client, entry any) error {
 	return appendTo(list, entry, depth)
 }
 
-// declareInGroups leaves groups alone in which others have hooks, but for what
-// is ours in them.
+// declareInGroups adds the group, or replaces one that contains only the
+// gateway's hooks. From groups that also contain others' hooks it removes the
+// gateway's.
 func declareInGroups(list *hujson.Array, c *client, entry group) error {
 	found := false
 	for i := 0; i < len(list.Elements); i++ {
@@ -328,7 +329,7 @@ func declareInGroups(list *hujson.Array, c *client, entry group) error {
 	return appendTo(list, entry, depth)
 }
 
-// hooksOf is the list of hooks of a group; nil where there is none.
+// hooksOf returns the list of hooks in a group; nil if there is none.
 func hooksOf(v *hujson.Value) *hujson.Array {
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -352,7 +353,8 @@ func (c *client) isOurs(entry any) bool {
 	return err == nil && (strings.HasSuffix(u.Path, "/clients/"+c.name) || strings.Contains(u.Path, "/clients/"+c.name+"/"))
 }
 
-// reach is what a declaration runs or where it posts.
+// reach returns the command line that a declaration runs, or the URL that it
+// posts to.
 func reach(entry any) (line, address string) {
 	fields, _ := entry.(map[string]any)
 	for _, key := range []string{"command", "bash"} {
@@ -364,9 +366,9 @@ func reach(entry any) (line, address string) {
 	return line, address
 }
 
-// Write writes the files that change and keeps each old one beside it. It
-// returns the names of those copies, in the order of the files; an empty one
-// where there was nothing to keep.
+// Write writes the files that changed and keeps a backup of each old one. It
+// returns the names of the backups, in the order of the files; an empty one if
+// there was no old file.
 func (p *Plan) Write(now time.Time) ([]string, error) {
 	kept := make([]string, len(p.Files))
 	for i, f := range p.Files {
@@ -381,8 +383,8 @@ func (p *Plan) Write(now time.Time) ([]string, error) {
 	return kept, nil
 }
 
-// write puts the new text into place at once: whoever reads the file meanwhile
-// reads the old one or the new one, whole.
+// write replaces the file atomically: a concurrent reader sees the old or the new
+// content as a whole.
 func (f File) write(now time.Time) (kept string, err error) {
 	current, err := os.ReadFile(f.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -406,7 +408,7 @@ func (f File) write(now time.Time) (kept string, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(temporary.Name()) // the error that matters is known
+			_ = os.Remove(temporary.Name()) // the earlier error is the one to report
 		}
 	}()
 	_, err = temporary.Write(f.After)
@@ -417,7 +419,7 @@ func (f File) write(now time.Time) (kept string, err error) {
 	return kept, os.Rename(temporary.Name(), f.Path)
 }
 
-// keep copies what is there to a name that nobody has.
+// keep copies the existing file to an unused name.
 func (f File) keep(now time.Time) (string, error) {
 	name := f.Path + "." + now.UTC().Format("20060102-150405") + ".bak"
 	for i := 1; ; i++ {

@@ -2,8 +2,8 @@ package setup
 
 import "time"
 
-// qwenCode gets a command though it can post by itself: its HTTP hooks let the
-// call run whatever goes wrong, and nothing changes that.
+// qwenCode runs a command although it supports HTTP hooks: those let the call
+// run whatever goes wrong, and no setting changes that.
 func qwenCode() client {
 	type entry struct {
 		Name    string `json:"name"`

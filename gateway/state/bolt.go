@@ -21,14 +21,14 @@ import (
 // remembered is how long settled approvals are kept.
 const remembered = 24 * time.Hour
 
-// lockPatience is how long another process has to let go of the file, which one
-// that is being replaced does in a moment.
+// lockPatience is how long to wait for another process to release the file; one
+// that is being replaced releases it within moments.
 const lockPatience = 2 * time.Second
 
-// fileName is the file in the state directory.
+// fileName is the name of the file in the state directory.
 const fileName = "hookgate.db"
 
-// The buckets of the file.
+// Buckets of the file.
 const (
 	bucketPending = "approvals.pending" // by id
 	bucketSettled = "approvals.settled" // by id
@@ -38,14 +38,14 @@ const (
 
 // BoltOptions configure a [Bolt].
 type BoltOptions struct {
-	// Dir is the directory of the file. It is made where it is missing.
+	// Dir is the directory of the file. It is created if it is missing.
 	Dir string
-	// Now is the time. Nil means time.Now.
+	// Now returns the current time. Nil means time.Now.
 	Now func() time.Time
 }
 
-// Bolt keeps state in a file that one process at a time can open. Every change
-// is synced to disk before it is acknowledged.
+// Bolt keeps state in a file that only one process at a time can open. Every
+// change is synced to disk before it is acknowledged.
 type Bolt struct {
 	db  *bbolt.DB
 	now func() time.Time
@@ -58,8 +58,9 @@ type Bolt struct {
 	next     int
 }
 
-// OpenBolt opens the file, or says who may have it. Approvals that were pending
-// are expired: whoever waited for them is gone with the process that had it.
+// OpenBolt opens the file, or returns an error that explains who may be using
+// it. It expires approvals that are pending, because their callers ended with
+// the previous process.
 func OpenBolt(o BoltOptions) (*Bolt, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -92,7 +93,7 @@ func OpenBolt(o BoltOptions) (*Bolt, error) {
 	return b, nil
 }
 
-// syncDir makes sure that the name of a new file outlasts a crash.
+// syncDir makes a new file in a directory survive a crash.
 func syncDir(path string) error {
 	dir, err := os.Open(path) //nolint:gosec // the operator's own directory
 	if err != nil {
@@ -101,7 +102,7 @@ func syncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// prepare makes the buckets and expires what nobody waits for any more.
+// prepare creates the buckets and expires approvals that nobody waits for.
 func (b *Bolt) prepare() error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range []string{bucketPending, bucketSettled, bucketDue, bucketAudit} {
@@ -123,14 +124,14 @@ func (b *Bolt) prepare() error {
 	})
 }
 
-// Close lets go of the file.
+// Close releases the file.
 func (b *Bolt) Close() error { return b.db.Close() }
 
-// time is now, as precise as both kinds of state keep it.
+// time returns the current time with the precision that both stores keep.
 func (b *Bolt) time() time.Time { return b.now().UTC().Truncate(time.Microsecond) }
 
-// do waits for an operation until ctx ends. The disk cannot be told to give up,
-// so an operation that nobody waits for ends when it does.
+// do waits for an operation until ctx ends. Disk I/O cannot be canceled, so an
+// abandoned operation continues in the background.
 func do[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -256,8 +257,8 @@ func (b *Bolt) Redeem(ctx context.Context, id, digest string) (bool, error) {
 	})
 }
 
-// Attend implements [approval.Store]. Who waits is of this process, and what was
-// pending when another one ended is expired before this one reads it.
+// Attend implements [approval.Store] and does nothing: all callers wait in this
+// process, and what was pending in an earlier one was expired by [OpenBolt].
 func (b *Bolt) Attend(context.Context, []string) error { return nil }
 
 // Tidy implements [approval.Store].
@@ -371,7 +372,7 @@ func (b *Bolt) changed(id string) {
 	}
 }
 
-// find returns the approval of an id.
+// find returns the approval with the given id.
 func find(tx *bbolt.Tx, id string) (a approval.Approval, err error) {
 	for _, bucket := range []string{bucketPending, bucketSettled} {
 		if text := tx.Bucket([]byte(bucket)).Get([]byte(id)); text != nil {
@@ -389,7 +390,7 @@ func put(tx *bbolt.Tx, bucket string, a *approval.Approval) error {
 	return tx.Bucket([]byte(bucket)).Put([]byte(a.ID), text)
 }
 
-// settle moves an approval from the pending ones to the settled ones.
+// settle moves an approval from the pending to the settled ones.
 func settle(tx *bbolt.Tx, a *approval.Approval, to approval.State, s approval.Settlement, now time.Time) error {
 	if err := errors.Join(tx.Bucket([]byte(bucketPending)).Delete([]byte(a.ID)), unschedule(tx, a)); err != nil {
 		return err
@@ -412,7 +413,7 @@ func all(bucket *bbolt.Bucket) ([]approval.Approval, error) {
 	return found, err
 }
 
-// oldest are the first approvals of a bucket that the filter lets through.
+// oldest returns the first approvals in a bucket that pass the filter.
 func oldest(bucket *bbolt.Bucket, f approval.Filter) ([]approval.Approval, error) {
 	found := []approval.Approval{}
 	cursor := bucket.Cursor()
@@ -424,8 +425,8 @@ func oldest(bucket *bbolt.Bucket, f approval.Filter) ([]approval.Approval, error
 	return found, nil
 }
 
-// newest are the last approvals of both buckets that the filter lets through,
-// the last first.
+// newest returns the last approvals of both buckets that pass the filter, newest
+// first.
 func newest(f approval.Filter, one, other *bbolt.Bucket) ([]approval.Approval, error) {
 	found := []approval.Approval{}
 	a, b := one.Cursor(), other.Cursor()

@@ -11,7 +11,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/audit"
 )
 
-// entry is a record as it is in the file.
+// entry is a record as stored in the file.
 type entry struct {
 	Time time.Time
 	Body []byte
@@ -21,7 +21,7 @@ type entry struct {
 func (b *Bolt) Append(ctx context.Context, records []audit.Record) error {
 	_, err := update(ctx, b, func(tx *bbolt.Tx) (struct{}, error) {
 		bucket := tx.Bucket([]byte(bucketAudit))
-		bucket.FillPercent = 1 // offsets only grow
+		bucket.FillPercent = 1 // keys are only appended
 		for _, r := range records {
 			offset, err := bucket.NextSequence()
 			if err != nil {

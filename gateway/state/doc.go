@@ -1,8 +1,8 @@
-// Package state keeps what has to outlast a call: approvals and the audit trail.
-// [Bolt] keeps them in a file of one process, [Postgres] in a database of many.
-// Both are the ports of packages approval and audit, and one suite of tests holds
-// them to the same.
+// Package state stores what must outlive a call: approvals and the audit trail.
+// [Bolt] stores them in a file of one process, [Postgres] in a database that
+// several replicas share. Both implement the ports of packages approval and
+// audit, and pass the same test suite.
 //
-// Every operation ends when its context does, also where the disk or the
-// database hangs. What was under way then may happen all the same.
+// Every operation returns when its context ends, even if the disk or the database
+// hangs. An abandoned operation may still take effect.
 package state

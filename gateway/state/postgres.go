@@ -17,43 +17,43 @@ import (
 	"github.com/hookgate/hookgate/gateway/approval"
 )
 
-// migrations are the steps that make the tables, by number. One that was
-// published is never changed.
+// migrations are the numbered steps that create the tables. A published step must
+// never be changed.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// The advisory locks by which replicas wait for each other. They are numbers
-// nobody else is likely to use.
+// Keys of the advisory locks with which replicas exclude each other, chosen to be
+// unlikely in any other application.
 const (
 	lockMigrations = 0x686f6f6b67617465
 	lockAudit      = 0x686f6f6b67617466
 )
 
-// Connections.
+// Timeouts of connections.
 const (
 	connectPatience = 5 * time.Second
-	// closePatience is how long a server has to take leave of its connections.
+	// closePatience is how long closing the connections may take.
 	closePatience = 2 * time.Second
-	// silencePatience is how long a replica may be silent that keeps others waiting.
+	// silencePatience is how long a replica that holds others up may be silent.
 	silencePatience = 5 * time.Second
-	// reconnectPause is how long a watcher waits before it tries again.
+	// reconnectPause is the pause before a watcher reconnects.
 	reconnectPause = time.Second
-	// listenPatience is how long a watcher hears nothing before it makes sure
-	// that its connection lives.
+	// listenPatience is how long a watcher may receive nothing before it checks
+	// that its connection is alive.
 	listenPatience = 15 * time.Second
 )
 
-// Postgres keeps state in a PostgreSQL database that replicas share. It connects
-// when it is first used, and again when a connection was lost.
+// Postgres stores state in a PostgreSQL database that replicas share. It connects
+// on first use, and again after a connection was lost.
 type Postgres struct {
 	pool *pgxpool.Pool
-	// migrated holds a token until the tables are as this version needs them.
+	// migrated holds a token until the tables are known to be of this version.
 	migrated chan bool
 }
 
-// NewPostgres returns the state in the database of a URL. An unreachable
-// database is no error here: operations fail until it is there.
+// NewPostgres returns a store in the database at url. It does not connect: while
+// the database is unreachable, operations fail.
 func NewPostgres(url string) (*Postgres, error) {
 	pool, err := newPool(url)
 	if err != nil {
@@ -91,8 +91,8 @@ func newPool(url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// Close ends every connection. A server that hangs is left to itself: each
-// operation has ended before.
+// Close closes every connection. It does not wait for a server that hangs: no
+// operation is in progress any more.
 func (p *Postgres) Close() error { return closePool(p.pool) }
 
 func closePool(pool *pgxpool.Pool) error {
@@ -109,7 +109,7 @@ func closePool(pool *pgxpool.Pool) error {
 	}
 }
 
-// ready makes sure of the tables, once.
+// ready migrates the tables, once.
 func (p *Postgres) ready(ctx context.Context) error {
 	select {
 	case done := <-p.migrated:
@@ -124,9 +124,9 @@ func (p *Postgres) ready(ctx context.Context) error {
 	}
 }
 
-// migrate takes the steps that are missing. All of them happen in one
-// transaction and under a lock, so that of replicas which start together one
-// does and the others find it done.
+// migrate runs the missing migrations. They run in one transaction under a lock,
+// so that of replicas that start together one migrates and the others find it
+// done.
 func (p *Postgres) migrate(ctx context.Context) error {
 	steps, err := readMigrations()
 	if err != nil {
@@ -155,8 +155,8 @@ func (p *Postgres) migrate(ctx context.Context) error {
 	})
 }
 
-// tablesVersion is how far the tables of a database are, which must not be
-// further than what is known.
+// tablesVersion returns the version of the tables. A version above known is an
+// error.
 func tablesVersion(ctx context.Context, tx pgx.Tx, known int) (int, error) {
 	var at int
 	if err := tx.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM hookgate_migrations`).Scan(&at); err != nil {
@@ -168,7 +168,8 @@ func tablesVersion(ctx context.Context, tx pgx.Tx, known int) (int, error) {
 	return at, nil
 }
 
-// readMigrations are the steps in their order: files named 1.sql, 2.sql and on.
+// readMigrations returns the migrations in order: files named 1.sql, 2.sql and so
+// on.
 func readMigrations() ([]string, error) {
 	files, err := fs.ReadDir(migrations, "migrations")
 	if err != nil {
@@ -189,7 +190,8 @@ func readMigrations() ([]string, error) {
 	return steps, nil
 }
 
-// columns are those of an approval, in the order of scanned.
+// columns are the columns of an approval, in the order in which scanned reads
+// them.
 const columns = `id, chain, asker, decision_id, envelope, digest, tool, agent, state, created_at, expires_at,
 	coalesce(settled_at, 'epoch'), settled_by, message, updated_input, used, state = 'pending' AND attended_until <= clock_timestamp()`
 
@@ -227,7 +229,7 @@ func (p *Postgres) Create(ctx context.Context, q approval.Question, ttl time.Dur
 		RETURNING `+columns,
 		q.ID, q.Chain, q.Asker, q.DecisionID, q.Envelope, q.Digest, []byte(q.Tool), []byte(q.Agent), ttl.Microseconds(), approval.Attention.Microseconds()))
 	if errors.Is(err, approval.ErrUnknown) {
-		return p.Get(ctx, q.ID) // it was there before
+		return p.Get(ctx, q.ID) // it already existed
 	}
 	return a, err
 }
@@ -266,7 +268,7 @@ func (p *Postgres) List(ctx context.Context, f approval.Filter) ([]approval.Appr
 	return found, err
 }
 
-// likes are patterns as the database has them.
+// likes converts glob patterns to LIKE patterns.
 func likes(patterns []string) []string {
 	if patterns == nil {
 		return nil
@@ -339,7 +341,7 @@ func (p *Postgres) Tidy(ctx context.Context) error {
 // Watch implements [approval.Store].
 func (p *Postgres) Watch(ctx context.Context, changed func(id string)) {
 	for ctx.Err() == nil {
-		_ = p.listen(ctx, changed) // whoever waits notices by his own looks that there is no help
+		_ = p.listen(ctx, changed) // waiting calls poll anyway, so a lost watch only delays them
 		select {
 		case <-ctx.Done():
 		case <-time.After(reconnectPause):
@@ -347,8 +349,8 @@ func (p *Postgres) Watch(ctx context.Context, changed func(id string)) {
 	}
 }
 
-// listen tells of changes until its connection is lost. It has one of its own,
-// so that watchers do not take those of the operations.
+// listen reports changes until its connection is lost. It uses a connection of
+// its own, so that watchers do not exhaust the pool.
 func (p *Postgres) listen(ctx context.Context, changed func(id string)) error {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {
@@ -357,7 +359,7 @@ func (p *Postgres) listen(ctx context.Context, changed func(id string)) error {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectPatience)
 		defer cancel()
-		_ = conn.Close(closing) // it is lost, or nobody listens any more
+		_ = conn.Close(closing) // the connection is lost, or no longer needed
 	}()
 	if _, err := conn.Exec(ctx, `LISTEN hookgate_approvals`); err != nil {
 		return err

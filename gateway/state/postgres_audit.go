@@ -10,10 +10,10 @@ import (
 	"github.com/hookgate/hookgate/gateway/audit"
 )
 
-// Append implements [audit.Store]. One transaction at a time appends: where two
-// did, the later offsets could become readable first, and a reader would miss
-// the earlier ones. The server takes the lock from a replica that says nothing
-// for a while, lest one that hangs, or cannot be reached, holds up all others.
+// Append implements [audit.Store]. Only one transaction at a time appends: with
+// two, later offsets could become readable first, and a reader would miss the
+// earlier ones. The server takes the lock away from a silent replica after a
+// while, so that one that hangs or is unreachable does not block all others.
 func (p *Postgres) Append(ctx context.Context, records []audit.Record) error {
 	if err := p.ready(ctx); err != nil {
 		return err
@@ -27,8 +27,9 @@ func (p *Postgres) Append(ctx context.Context, records []audit.Record) error {
 			strconv.FormatInt(silencePatience.Milliseconds(), 10), int64(lockAudit)); err != nil {
 			return err
 		}
-		// In one statement, which the server has as a whole before it begins: the
-		// copy protocol would wait for a silent replica without an end.
+		// A single statement, which the server has received completely before it
+		// starts: with the COPY protocol it would wait indefinitely for a silent
+		// replica.
 		_, err := tx.Exec(ctx, `INSERT INTO hookgate_audit (at, body)
 			SELECT at, body FROM unnest($1::timestamptz[], $2::bytea[]) WITH ORDINALITY AS r(at, body, place) ORDER BY place`, times, bodies)
 		return err
@@ -43,7 +44,7 @@ func (p *Postgres) Read(ctx context.Context, after uint64, limit int) ([]audit.R
 	return readAudit(ctx, p.pool, after, limit)
 }
 
-// querier is a pool, or one transaction.
+// querier is a pool or a transaction.
 type querier interface {
 	Query(ctx context.Context, statement string, args ...any) (pgx.Rows, error)
 }

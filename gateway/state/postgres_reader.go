@@ -12,14 +12,14 @@ import (
 	"github.com/hookgate/hookgate/gateway/audit"
 )
 
-// AuditReader reads the audit trail in a PostgreSQL database. It changes nothing
-// there, and a role that may do nothing but read is enough for it.
+// AuditReader reads the audit trail from a PostgreSQL database. It only reads, so
+// a read-only role suffices.
 type AuditReader struct {
 	pool *pgxpool.Pool
 }
 
-// NewAuditReader returns the reader of the database of a URL. It connects when it
-// reads.
+// NewAuditReader returns a reader of the database at url. It connects on the
+// first read.
 func NewAuditReader(url string) (*AuditReader, error) {
 	pool, err := newPool(url)
 	if err != nil {
@@ -28,12 +28,12 @@ func NewAuditReader(url string) (*AuditReader, error) {
 	return &AuditReader{pool: pool}, nil
 }
 
-// Close ends every connection.
+// Close closes every connection.
 func (r *AuditReader) Close() error { return closePool(r.pool) }
 
-// Read returns up to limit records behind an offset, in their order. Tables of
-// another version than this program's are an error: what they hold might mean
-// something else.
+// Read returns up to limit records after an offset, in order. It is an error if
+// the tables have another version than this program's, because their content
+// might mean something else.
 func (r *AuditReader) Read(ctx context.Context, after uint64, limit int) (records []audit.Record, err error) {
 	steps, err := readMigrations()
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *AuditReader) Read(ctx context.Context, after uint64, limit int) (record
 	return records, r.explained(err)
 }
 
-// explained says what to do about an error of reading.
+// explained adds the remedy to an error.
 func (r *AuditReader) explained(err error) error {
 	const (
 		undefinedTable        = "42P01"

@@ -10,8 +10,8 @@ import (
 
 const contentType = "application/x-protobuf"
 
-// statusMessage is that of a google.rpc.Status, which collectors refuse with;
-// empty where they said something else.
+// statusMessage returns the message of the google.rpc.Status with which a
+// collector refuses; empty if the response is something else.
 func statusMessage(h http.Header, answer []byte) string {
 	const message = 2
 	if !isProtobuf(h) {
@@ -21,15 +21,15 @@ func statusMessage(h http.Header, answer []byte) string {
 	return last(said)
 }
 
-// partialSuccess reads that of an Export…ServiceResponse: how much of a batch a
-// collector took, but did not keep, and what it says of it.
+// partialSuccess reads the partial success of an Export…ServiceResponse: how
+// many items of an accepted batch the collector rejected, and why.
 func partialSuccess(h http.Header, answer []byte) (lost uint64, said string) {
 	const partialSuccess, count, message = 1, 1, 2
 	if !isProtobuf(h) {
 		return 0, ""
 	}
 	_, parts := member(answer, partialSuccess)
-	partial := bytes.Join(parts, nil) // which is how protobuf has a message that comes in parts
+	partial := bytes.Join(parts, nil) // protobuf allows a message to be split
 	lost, _ = member(partial, count)
 	_, text := member(partial, message)
 	return lost, last(text)
@@ -47,8 +47,8 @@ func isProtobuf(h http.Header) bool {
 	return err == nil && kind == contentType
 }
 
-// member is the values of a field: the last number, and every text. A message
-// that is none has nothing.
+// member returns the values of a field: the last number, and all byte strings.
+// An invalid message has none.
 func member(message []byte, field protowire.Number) (number uint64, texts [][]byte) {
 	for len(message) > 0 {
 		n, kind, size := protowire.ConsumeField(message)

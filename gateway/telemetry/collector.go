@@ -18,42 +18,43 @@ import (
 	"time"
 )
 
-// Options say where one signal goes, over OTLP/HTTP in protobuf, and whose it is.
+// Options configure the export of one signal, over OTLP/HTTP with protobuf.
 type Options struct {
-	// URL is that of the signal, its path included: http://localhost:4318/v1/traces.
+	// URL is the signal's endpoint including its path:
+	// http://localhost:4318/v1/traces.
 	URL string
-	// Header is sent with every request; it may hold credentials.
+	// Header is sent with every request; it may contain credentials.
 	Header http.Header
-	// Timeout is how long one request may take. Default 10 s.
+	// Timeout is the deadline of one request. Default 10 s.
 	Timeout time.Duration
-	// Gzip compresses what is sent.
+	// Gzip compresses request bodies.
 	Gzip bool
-	// TLS is whom to trust and who to be; nil is whom the system trusts.
+	// TLS is the client's TLS configuration; nil means the system's roots.
 	TLS *tls.Config
-	// Proxy names the proxy of a request; nil is none.
+	// Proxy returns the proxy for a request; nil means none.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Version of the gateway, which the resource and each request say.
+	// Version is the gateway's version, for the resource and the User-Agent.
 	Version string
-	// Logger is told what a collector warns of. Nil is nobody.
+	// Logger receives the collector's warnings. Nil discards them.
 	Logger *slog.Logger
 }
 
 const (
-	// insistence is how long a batch is tried again, if its context does not end
-	// before. What comes meanwhile waits in the queue of its signal.
+	// insistence is how long a batch is retried, unless its context ends earlier.
+	// Meanwhile new items wait in the queue of their signal.
 	insistence = time.Minute
-	// firstPause is the pause before the second attempt, about; the next are each
-	// twice as long, up to longestPause.
+	// firstPause is the approximate pause before the second attempt. Each further
+	// pause is twice as long, up to longestPause.
 	firstPause   = 500 * time.Millisecond
 	longestPause = 30 * time.Second
-	// maxAnswer is the most that is read of an answer, in bytes.
+	// maxAnswer limits how much of a response is read, in bytes.
 	maxAnswer = 64 << 10
 )
 
 // sender posts batches of one signal to its collector (O3, O4).
 type sender struct {
 	options Options
-	where   string // the URL as errors have it
+	where   string // the URL as errors show it
 	client  *http.Client
 	stopped context.Context //nolint:containedctx // the sender's own end, which every request has besides its caller's
 	stop    context.CancelFunc
@@ -76,7 +77,7 @@ func newSender(o Options) (*sender, error) {
 			Proxy: o.Proxy, TLSClientConfig: o.TLS, ForceAttemptHTTP2: true, DisableCompression: true,
 			MaxIdleConns: 2, IdleConnTimeout: 90 * time.Second,
 		},
-		// A redirect would take the credentials along.
+		// A redirect would carry the credentials elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       o.Timeout,
 	}}
@@ -84,14 +85,14 @@ func newSender(o Options) (*sender, error) {
 	return s, nil
 }
 
-// close ends what is under way.
+// close cancels requests in progress.
 func (s *sender) close() {
 	s.stop()
 	s.client.CloseIdleConnections()
 }
 
-// send posts one batch, and tries again where that may help. An error is what
-// became of it at last.
+// send posts one batch, retrying where that may help. It returns the error of the
+// last attempt.
 func (s *sender) send(ctx context.Context, message []byte) error {
 	body, err := s.pack(message)
 	if err != nil {
@@ -105,8 +106,8 @@ func (s *sender) send(ctx context.Context, message []byte) error {
 		if err == nil || !again || ctx.Err() != nil {
 			return err
 		}
-		// Between half and one and a half, so that the replicas of a gateway do
-		// not come back together.
+		// Jitter of 50 to 150 %, so that a gateway's replicas do not retry at the
+		// same moment.
 		wait := max(asked, pause/2+rand.N(pause)) //nolint:gosec // when to come back is no secret
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 			return fmt.Errorf("%w; it is not tried again, since that would be in %v", err, wait.Round(time.Millisecond))
@@ -119,7 +120,7 @@ func (s *sender) send(ctx context.Context, message []byte) error {
 	}
 }
 
-// pack is the body of a request.
+// pack returns the body of a request.
 func (s *sender) pack(message []byte) ([]byte, error) {
 	if !s.options.Gzip {
 		return message, nil
@@ -133,8 +134,8 @@ func (s *sender) pack(message []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// attempt is one request. It says after how long the collector wants to be asked
-// again, and whether it may be.
+// attempt makes one request. It returns whether the batch may be retried, and the
+// pause that the collector asked for.
 func (s *sender) attempt(ctx context.Context, body []byte) (asked time.Duration, again bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.options.URL, bytes.NewReader(body))
 	if err != nil {
@@ -151,7 +152,8 @@ func (s *sender) attempt(ctx context.Context, body []byte) (asked time.Duration,
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the URL
 		}
-		// OTLP has it tried again where no answer came. Another certificate will not come.
+		// OTLP prescribes a retry if there was no response. A bad certificate
+		// will not improve.
 		_, stranger := errors.AsType[*tls.CertificateVerificationError](err)
 		return 0, !stranger, fmt.Errorf("the collector at %s: %w", s.where, err)
 	}
@@ -162,9 +164,10 @@ func (s *sender) attempt(ctx context.Context, body []byte) (asked time.Duration,
 		return retryAfter(response.Header), transient(response.StatusCode), err
 	}
 	if err != nil {
-		return 0, false, nil // it has the batch; only what it says of it is lost
+		return 0, false, nil // the batch was accepted; only the collector's message is lost
 	}
-	// What it did not keep is not sent again, since the rest would be there twice.
+	// Rejected items are not sent again, because a retry would duplicate the
+	// rest.
 	lost, said := partialSuccess(response.Header, answer)
 	if lost > 0 {
 		return 0, false, fmt.Errorf("the collector at %s did not keep %d of them%s", s.where, lost, s.quote(said))
@@ -175,7 +178,7 @@ func (s *sender) attempt(ctx context.Context, body []byte) (asked time.Duration,
 	return 0, false, nil
 }
 
-// quote is what a collector says, as it goes on behind what we say of it.
+// quote returns a collector's message as a suffix for an error.
 func (s *sender) quote(said string) string {
 	if said = s.excerpt(said); said != "" {
 		return fmt.Sprintf(": %q", said)
@@ -183,8 +186,8 @@ func (s *sender) quote(said string) string {
 	return ""
 }
 
-// excerpt is the beginning of what a collector says, without that by which it
-// knows us.
+// excerpt returns the beginning of a collector's message with the credentials
+// removed.
 func (s *sender) excerpt(said string) string {
 	for _, values := range s.options.Header {
 		for _, secret := range values {
@@ -196,7 +199,7 @@ func (s *sender) excerpt(said string) string {
 	return fmt.Sprintf("%.256s", said)
 }
 
-// transient are the statuses at which OTLP has a client try again.
+// transient are the status codes for which OTLP prescribes a retry.
 func transient(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -205,8 +208,7 @@ func transient(status int) bool {
 	return false
 }
 
-// retryAfter reads how long a collector wants to be left alone: seconds, or a
-// date.
+// retryAfter parses Retry-After: seconds, or a date.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {

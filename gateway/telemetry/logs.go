@@ -11,9 +11,9 @@ import (
 	"github.com/hookgate/hookgate/gateway/audit"
 )
 
-// Logs is a sink of the audit trail: each record is a log record, whose body is
-// the record's JSON. The trail has a queue already, and wants to know what became
-// of its records; so there is no other one here.
+// Logs is a sink of the audit trail: each record becomes a log record whose body
+// is the record's JSON. It has no queue of its own, because the trail has one and
+// needs the result of each write.
 type Logs struct {
 	sender   *sender
 	resource *resource.Resource
@@ -50,7 +50,7 @@ func (l *Logs) Close() error {
 	return nil
 }
 
-// logRecord is a LogRecord.
+// logRecord encodes a LogRecord.
 func logRecord(r audit.Record) []byte {
 	const severityInfo = 9
 	b := appendTime(nil, 1, r.Time)

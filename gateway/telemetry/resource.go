@@ -10,14 +10,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// scopeName is who makes spans and records.
+// scopeName is the instrumentation scope of spans and records.
 const scopeName = "github.com/hookgate/hookgate"
 
-// farewell is how long an exporter may take to end.
+// farewell is how long the final export may take.
 const farewell = 3 * time.Second
 
-// describe says whose telemetry it is. The environment (OTEL_SERVICE_NAME,
-// OTEL_RESOURCE_ATTRIBUTES) goes over what is said here.
+// describe returns the resource. The environment (OTEL_SERVICE_NAME,
+// OTEL_RESOURCE_ATTRIBUTES) takes precedence over the defaults set here.
 func describe(ctx context.Context, version string) (*resource.Resource, error) {
 	r, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "hookgate"), attribute.String("service.version", version)),

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// spans exports what ended.
+// spans exports ended spans.
 type spans struct{ sender *sender }
 
 // ExportSpans implements [sdktrace.SpanExporter].
@@ -22,7 +22,7 @@ func (e spans) ExportSpans(ctx context.Context, ended []sdktrace.ReadOnlySpan) e
 	for i, s := range ended {
 		items[i] = span(s)
 	}
-	// They are all of one provider and its one tracer.
+	// All spans come from the one tracer of one provider.
 	if err := e.sender.send(ctx, request(ended[0].Resource(), ended[0].InstrumentationScope(), items)); err != nil {
 		return fmt.Errorf("%d spans: %w", len(ended), err)
 	}
@@ -35,7 +35,7 @@ func (e spans) Shutdown(context.Context) error {
 	return nil
 }
 
-// span is a Span.
+// span encodes a Span.
 func span(s sdktrace.ReadOnlySpan) []byte {
 	own, parent := s.SpanContext(), s.Parent()
 	b := appendContext(nil, own)
@@ -66,7 +66,7 @@ func span(s sdktrace.ReadOnlySpan) []byte {
 	return appendFlags(b, 16, own.TraceFlags(), parent)
 }
 
-// appendContext writes the first three fields of a Span, and of a link.
+// appendContext appends the first three fields of a Span, and of a link.
 func appendContext(to []byte, c trace.SpanContext) []byte {
 	traceID, spanID := c.TraceID(), c.SpanID()
 	to = appendBytes(to, 1, traceID[:])
@@ -74,8 +74,8 @@ func appendContext(to []byte, c trace.SpanContext) []byte {
 	return appendText(to, 3, c.TraceState().String())
 }
 
-// appendFlags writes those of the trace, and whether the span that came before
-// is another process's.
+// appendFlags appends the trace flags, and whether the parent span belongs to
+// another process.
 func appendFlags(to []byte, field protowire.Number, of trace.TraceFlags, before trace.SpanContext) []byte {
 	const isRemoteKnown, isRemote = 0x100, 0x200
 	flags := uint32(of) | isRemoteKnown
@@ -85,7 +85,7 @@ func appendFlags(to []byte, field protowire.Number, of trace.TraceFlags, before 
 	return protowire.AppendFixed32(protowire.AppendTag(to, field, protowire.Fixed32Type), flags)
 }
 
-// status is a Status. OTLP numbers the codes in another order.
+// status encodes a Status. OTLP numbers the codes in another order.
 func status(s sdktrace.Status) []byte {
 	b := appendText(nil, 2, s.Description)
 	switch s.Code {

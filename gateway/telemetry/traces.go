@@ -19,10 +19,11 @@ type Traces struct {
 	provider   *sdktrace.TracerProvider
 	tracer     trace.Tracer
 	propagator propagation.TraceContext
-	abandon    func() // ends what is still being exported
+	abandon    func() // cancels the export in progress
 }
 
-// NewTraces returns a tracer that exports over OTLP. It must be closed.
+// NewTraces returns a tracer that exports over OTLP. The caller must call
+// Close.
 func NewTraces(ctx context.Context, o Options) (*Traces, error) {
 	what, err := describe(ctx, o.Version)
 	if err != nil {
@@ -32,7 +33,7 @@ func NewTraces(ctx context.Context, o Options) (*Traces, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The processor drops spans where its queue is full, and never waits.
+	// The processor never blocks; it drops spans while its queue is full.
 	return newTraces(sdktrace.NewBatchSpanProcessor(spans{s}), what, s.close), nil
 }
 
@@ -42,7 +43,7 @@ func newTraces(p sdktrace.SpanProcessor, what *resource.Resource, abandon func()
 	return t
 }
 
-// Close exports what there is, as long as that does not take long.
+// Close exports the remaining spans, within a short deadline.
 func (t *Traces) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
@@ -70,7 +71,7 @@ func (t *Traces) Serve(ctx context.Context, header http.Header) (context.Context
 	}
 }
 
-// knownMethod keeps what a caller makes up out of the names of spans.
+// knownMethod keeps invented methods out of span names.
 func knownMethod(method string) string {
 	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
 		return method

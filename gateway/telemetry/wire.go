@@ -11,11 +11,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What is sent is written here field by field, in the numbers that opentelemetry-proto
-// gives them and does not change (ADR 7). Tests hold it to the official types.
+// Messages are encoded field by field, with the field numbers of
+// opentelemetry-proto, which never change (ADR 7). Tests compare them with the
+// official types.
 
-// appendVarint, appendFixed64, appendText and appendBytes leave out what is
-// empty, which for protobuf is the same.
+// appendVarint, appendFixed64, appendText and appendBytes omit empty values,
+// which is equivalent in protobuf.
 func appendVarint(to []byte, field protowire.Number, v uint64) []byte {
 	if v == 0 {
 		return to
@@ -44,7 +45,7 @@ func appendBytes(to []byte, field protowire.Number, b []byte) []byte {
 	return putMessage(to, field, b)
 }
 
-// appendCount is for what was dropped.
+// appendCount appends the number of dropped items.
 func appendCount(to []byte, field protowire.Number, n int) []byte {
 	return appendVarint(to, field, uint64(min(max(n, 0), math.MaxUint32)))
 }
@@ -56,10 +57,10 @@ func appendTime(to []byte, field protowire.Number, t time.Time) []byte {
 	return appendFixed64(to, field, uint64(max(0, t.UnixNano())))
 }
 
-// putText and putMessage write what is empty too: in a list, or as a value that
-// there is.
+// putText and putMessage also write empty values, for list elements and for
+// values whose presence matters.
 func putText(to []byte, field protowire.Number, s string) []byte {
-	// A text that is not UTF-8 would have the collector refuse the whole batch.
+	// Invalid UTF-8 would make the collector refuse the whole batch.
 	return protowire.AppendString(protowire.AppendTag(to, field, protowire.BytesType), strings.ToValidUTF8(s, "\uFFFD"))
 }
 
@@ -67,8 +68,8 @@ func putMessage(to []byte, field protowire.Number, message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), message)
 }
 
-// request is an Export…ServiceRequest of one resource and one scope: items are
-// its spans, or its log records.
+// request encodes an Export…ServiceRequest with one resource and one scope; items
+// are its spans or its log records.
 func request(of *resource.Resource, by instrumentation.Scope, items [][]byte) []byte {
 	scope := appendText(nil, 1, by.Name)
 	scope = appendText(scope, 2, by.Version)
@@ -85,7 +86,7 @@ func request(of *resource.Resource, by instrumentation.Scope, items [][]byte) []
 	return putMessage(nil, 1, all)
 }
 
-// appendAttributes writes each as a KeyValue.
+// appendAttributes appends each attribute as a KeyValue.
 func appendAttributes(to []byte, field protowire.Number, all []attribute.KeyValue) []byte {
 	for _, a := range all {
 		pair := appendText(nil, 1, string(a.Key))
@@ -105,8 +106,8 @@ const (
 	anyBytes
 )
 
-// anyValue is the AnyValue of an attribute: of its fields the one that is
-// written is the one that it is, also where it is empty.
+// anyValue encodes an AnyValue. The field that is present determines the type, so
+// it is written even if it is empty.
 func anyValue(v attribute.Value) []byte {
 	switch v.Type() {
 	case attribute.EMPTY:
@@ -134,7 +135,7 @@ func anyValue(v attribute.Value) []byte {
 	case attribute.MAP:
 		return putMessage(nil, anyList, appendAttributes(nil, 1, v.AsMap()))
 	}
-	return putText(nil, anyString, v.String()) // a type that is newer than this
+	return putText(nil, anyString, v.String()) // a type that this code does not know
 }
 
 func anyVarint(field protowire.Number, v uint64) []byte {

@@ -1,6 +1,6 @@
-// Package credentialtest has the other side of package credential, for tests:
-// what an endpoint does to find out whether a credential is good, written after
-// the descriptions of it and without any code of those who issue it.
+// Package credentialtest is the verifying side of package credential, for
+// tests: what an endpoint does to check a credential. It is written from the
+// specifications and shares no code with the issuers' libraries.
 package credentialtest
 
 import (
@@ -24,7 +24,7 @@ type JWTIssuer struct {
 	ID      string
 }
 
-// NewJWTIssuer returns one with a key of its own, of the given id.
+// NewJWTIssuer returns an issuer with a new key of the given id.
 func NewJWTIssuer(t *testing.T, id string) JWTIssuer {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -34,7 +34,7 @@ func NewJWTIssuer(t *testing.T, id string) JWTIssuer {
 	return JWTIssuer{Private: private, ID: id}
 }
 
-// JWKS is what an issuer publishes (RFC 7517).
+// JWKS returns the key set that the issuer publishes (RFC 7517).
 func (i JWTIssuer) JWKS() string {
 	return fmt.Sprintf(`{"keys":[{"kty":"RSA","alg":"RS256","use":"sig","kid":%q,"n":%q,"e":%q}]}`, i.ID,
 		base64.RawURLEncoding.EncodeToString(i.Private.N.Bytes()),
@@ -58,7 +58,7 @@ func (i JWTIssuer) Sign(t *testing.T, claims map[string]any) string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// VerifyJWT is what a service does with a token (RFC 7515, 7519): it looks up
+// VerifyJWT verifies a token as a service does (RFC 7515, 7519): it looks up
 // the key, checks the signature, and only then reads the claims.
 func VerifyJWT(token, jwks, audience string, now time.Time) (map[string]any, error) {
 	parts := strings.Split(token, ".")

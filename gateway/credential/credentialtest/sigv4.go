@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// SigV4Verifier is the other side of AWS Signature Version 4, after AWS's
-// description of it and without any code of its SDK. It sees what a server
-// sees.
+// SigV4Verifier verifies AWS Signature Version 4 on the server's side. It is
+// written from AWS's specification and shares no code with its SDK.
 type SigV4Verifier struct {
 	AccessKey, Secret, SessionToken string
 	Region, Service                 string
 	Now                             func() time.Time
 }
 
-// ErrSkew is what AWS answers 403 to as RequestExpired or SignatureDoesNotMatch.
+// ErrSkew is the error for which AWS answers 403 with RequestExpired or
+// SignatureDoesNotMatch.
 var ErrSkew = errors.New("signed too long ago, or in the future")
 
-// Verify says why AWS would refuse the request, nil where it would not.
+// Verify returns why AWS would refuse the request, nil if it would accept it.
 func (v SigV4Verifier) Verify(r *http.Request, body []byte) error {
 	fields, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
 	if !ok {
@@ -90,7 +90,8 @@ func (v SigV4Verifier) Verify(r *http.Request, body []byte) error {
 	return nil
 }
 
-// uriEncode is that of the description: everything but unreserved characters.
+// uriEncode is the UriEncode of the specification: it escapes everything but
+// unreserved characters.
 func uriEncode(s string, keep string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {
@@ -103,7 +104,7 @@ func uriEncode(s string, keep string) string {
 	return b.String()
 }
 
-// canonicalPath encodes the path once more, as all services but S3 do.
+// canonicalPath encodes the escaped path once more, as all services but S3 do.
 func canonicalPath(u *url.URL) string {
 	if p := uriEncode(u.EscapedPath(), "/"); p != "" {
 		return p
@@ -111,7 +112,8 @@ func canonicalPath(u *url.URL) string {
 	return "/"
 }
 
-// canonicalQuery sorts by name and then by value, both as they are encoded.
+// canonicalQuery sorts the parameters by name and then by value, both in encoded
+// form.
 func canonicalQuery(raw string) string {
 	var pairs [][]string
 	for pair := range strings.SplitSeq(raw, "&") {

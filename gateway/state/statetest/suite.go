@@ -1,5 +1,5 @@
-// Package statetest holds every kind of state to the ports of packages approval
-// and audit.
+// Package statetest is the test suite for implementations of the ports of
+// packages approval and audit.
 package statetest
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/hookgate/hookgate/gateway/audit"
 )
 
-// Store is both ports.
+// Store combines both ports.
 type Store interface {
 	approval.Store
 	audit.Store
 }
 
-// Suite runs every test on a store that open makes, empty for each of them.
+// Suite runs every test on a new, empty store from open.
 func Suite(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Store){
@@ -48,11 +48,11 @@ func Suite(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-// hostile is an envelope with what a database could stumble over.
+// hostile is an envelope with content that a database could alter or refuse.
 const hostile = `{"hook_schema":1, "event":"pre_tool_use","workspace":"/r","agent_id":"a\u0000b","tool_call_id":"c","tool_name":"t\u0000😀",` +
 	"\n" + `"input":{"n":9007199254740993,"x":1e400,"h":"<>&","s":"\ud83d","z":"\u0000"}}`
 
-// Question is a question with that id.
+// Question returns a question with the given id.
 func Question(id string) approval.Question {
 	return approval.Question{
 		ID: id, Chain: "operator", Asker: "person", DecisionID: "d-" + id, Envelope: []byte(hostile),
@@ -60,7 +60,7 @@ func Question(id string) approval.Question {
 	}
 }
 
-// id are ids that sort by n.
+// id returns ids that sort by n.
 func id(n int) string { return fmt.Sprintf("00000000-0000-7000-8000-%012d", n) }
 
 func create(t *testing.T, s Store, q approval.Question, ttl time.Duration) approval.Approval {
@@ -205,7 +205,7 @@ func redeemsOnce(t *testing.T, s Store) {
 	}
 }
 
-// over is a question that has no time.
+// over creates a question that expires at once.
 func over(t *testing.T, s Store, n int) {
 	t.Helper()
 	create(t, s, Question(id(n)), 0)
@@ -321,8 +321,8 @@ func watches(t *testing.T, s Store) {
 		defer close(ended)
 		s.Watch(ctx, func(id string) { ids <- id })
 	}()
-	// It is heard of what happens once it listens, which is known once it was
-	// heard of something.
+	// Watch reports only what happens after it has subscribed. That is known
+	// only once a first change was reported.
 	next := 1
 	heard := func(want string) bool {
 		for {
