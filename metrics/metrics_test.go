@@ -525,7 +525,7 @@ func TestConnectionsThatAreNotServedAreCountedByWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for why := range metrics.UnservedTimeout + 2 { // the first and the last are no reason
+	for why := range metrics.UnservedTimeout + 2 { // the first and the last value are not reasons
 		for range int(why) {
 			m.Unserved(why)
 		}

@@ -40,8 +40,8 @@ func TestT1_AnUnknownDecisionIsQuotedShort(t *testing.T) {
 	}
 }
 
-// FuzzReadAnswer holds the reader against the standard library's, which is more
-// lenient: whatever ours accepts, that one must find in the text too.
+// FuzzReadAnswer compares readAnswer with encoding/json, which is more lenient:
+// it must find everything that readAnswer accepts.
 func FuzzReadAnswer(f *testing.F) {
 	for _, c := range answers() {
 		if len(c.says) < 4096 {
@@ -81,7 +81,7 @@ func FuzzReadAnswer(f *testing.F) {
 		fits := a.Outcome.Decision == chain.Modify && !post || a.Outcome.Decision == chain.Replace && post
 		rewrite := a.Outcome.Decision == chain.Modify || a.Outcome.Decision == chain.Replace
 		if rewrite && !fits {
-			return // for the chain to refuse
+			return // the chain refuses it
 		}
 		if diff := cmp.Diff(a, readAnswer(a.Outcome.AppendJSON(nil), event)); diff != "" {
 			t.Fatalf("written and read again (-first +second):\n%s", diff)

@@ -9,7 +9,7 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// byID takes the answers that repeat the id of their question.
+// byID accepts the answers that repeat the id of their request.
 type byID struct{}
 
 func (byID) CheckBoundAnswer(answer []byte, id string, _ []byte) error {
@@ -34,7 +34,8 @@ func verifierOf(t *testing.T, secret string) *signature.Verifier {
 	return v
 }
 
-// answeringWith says to each question what says makes of its id and its body.
+// answeringWith starts a hook that answers each request with what says returns
+// for its id and body.
 func answeringWith(t *testing.T, says func(id string, body []byte) string) *hook {
 	t.Helper()
 	return listen(t, nil, func(c *hookConn) {

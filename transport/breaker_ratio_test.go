@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asked puts one question for each letter: "f" fails, "a" is allowed.
+// asked makes one call per letter: "f" fails, "a" is allowed.
 func asked(t *testing.T, w *Webhook, s *scripted, letters string) {
 	t.Helper()
 	for _, letter := range letters {
@@ -23,17 +23,17 @@ func asked(t *testing.T, w *Webhook, s *scripted, letters string) {
 
 func TestBreaker_OfARatioOpensOnlyWithEnoughCallsAndTooManyOfThemFailed(t *testing.T) {
 	for letters, want := range map[string]BreakerState{
-		"f":                     BreakerClosed, // one cold blip
-		"fffffffff":             BreakerClosed, // one call short of the least
+		"f":                     BreakerClosed, // one failure
+		"fffffffff":             BreakerClosed, // one call fewer than MinCalls
 		"ffffffffff":            BreakerOpen,
 		"fffffaaaaaa":           BreakerClosed,
 		"ffffffaaaaaaf":         BreakerOpen,
 		"aaaaafffff":            BreakerOpen,
 		"aaaaaaffffff":          BreakerOpen,
 		"aaaaaaafffffa":         BreakerClosed,
-		"fafafafafa":            BreakerClosed, // the tenth call is an answer, and opens nothing
+		"fafafafafa":            BreakerClosed, // the tenth call succeeds, which opens nothing
 		"afafafafaf":            BreakerOpen,
-		"aaaaaaaaaaaaaaaafffff": BreakerClosed, // five in a row, which are few of the calls
+		"aaaaaaaaaaaaaaaafffff": BreakerClosed, // five in a row, but a small share of the calls
 	} {
 		t.Run(letters, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

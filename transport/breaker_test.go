@@ -18,7 +18,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// scripted is a sender that does what a test says.
+// scripted is a sender that is controlled by the test.
 type scripted struct {
 	say     func(ctx context.Context, q question) (reply, *sendFailure)
 	asked   atomic.Int64
@@ -35,7 +35,7 @@ func (s *scripted) dropIdle() { s.dropped.Add(1) }
 
 func (s *scripted) renew() { s.renewed.Add(1) }
 
-// transitions remembers what the breaker's observer was told.
+// transitions records the breaker's transitions.
 type transitions struct {
 	unobserved
 	mu   sync.Mutex
@@ -48,7 +48,7 @@ func (o *transitions) Transition(from, to BreakerState) {
 	o.told = append(o.told, from.String()+" to "+to.String())
 }
 
-// behind puts a webhook of the given breaker in front of s.
+// behind returns a webhook with the given breaker in front of s.
 func behind(s sender, o BreakerOptions, observer WebhookObserver) *Webhook {
 	return newWebhook(WebhookOptions{Breaker: o, MaxInFlight: 1000, Observer: observer, ColdAfter: time.Minute}, &url.URL{Scheme: "http", Host: "hook.test"}, &reach{sender: s, refused: func() {}})
 }
@@ -63,7 +63,7 @@ func fails(context.Context, question) (reply, *sendFailure) {
 	return reply{status: http.StatusInternalServerError}, nil
 }
 
-// hangs until the question's deadline or until the caller hangs up.
+// hangs returns at the request's deadline, or when the caller hangs up.
 func hangs(ctx context.Context, q question) (reply, *sendFailure) {
 	ctx, cancel := context.WithDeadline(ctx, q.deadline)
 	defer cancel()
@@ -71,13 +71,13 @@ func hangs(ctx context.Context, q question) (reply, *sendFailure) {
 	return reply{}, &sendFailure{cause: chain.Timeout, err: ctx.Err()}
 }
 
-// within asks a call of an event for at most d.
+// within makes a call for the event that may take up to d.
 func within(ctx context.Context, t *testing.T, w *Webhook, event chain.Event, d time.Duration) chain.Answer {
 	t.Helper()
 	return w.Ask(ctx, call(request(t, event, `{"command":"git push"}`), d))
 }
 
-// tryOnce asks one call before the tool runs, and says what came of it.
+// tryOnce makes a pre_tool_use call and returns a summary of the answer.
 func tryOnce(t *testing.T, w *Webhook) string {
 	t.Helper()
 	return summary(within(t.Context(), t, w, chain.PreToolUse, time.Second))
@@ -98,7 +98,7 @@ func TestBreaker_OpensAfterSoManyFailuresInARowAndThenAsksNobody(t *testing.T) {
 			tryOnce(t, w)
 		}
 		s.say = allows
-		tryOnce(t, w) // begins the count anew
+		tryOnce(t, w) // resets the count
 		s.say = fails
 		for range 4 {
 			tryOnce(t, w)
@@ -133,7 +133,7 @@ func TestBreaker_OpensAfterSoManyFailuresInARowAndThenAsksNobody(t *testing.T) {
 
 func TestBreaker_NamesARetryNeverTooEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(700 * time.Millisecond) // off the whole second
+		time.Sleep(700 * time.Millisecond) // not at a full second
 		w := behind(&scripted{say: fails}, BreakerOptions{ConsecutiveFailures: 1, Open: 1500 * time.Millisecond}, nil)
 		tryOnce(t, w)
 		retry := time.Now().Add(1500 * time.Millisecond) // at 2.2 s
@@ -221,7 +221,7 @@ func TestT5_ACallerThatHungUpIsCountedForNothing(t *testing.T) {
 	})
 }
 
-// halfOpened returns a webhook whose breaker has just become half open.
+// halfOpened returns a webhook whose breaker has just become half-open.
 func halfOpened(t *testing.T, s *scripted, o BreakerOptions, observer WebhookObserver) *Webhook {
 	t.Helper()
 	o.ConsecutiveFailures = 1
@@ -344,8 +344,8 @@ func TestBreaker_AProbeThatCountsForNothingGivesItsPlaceBack(t *testing.T) {
 	}
 }
 
-// hurriedFor is a call of a caller that has less time than the endpoint was
-// promised.
+// hurriedFor is a call whose caller has less time than the endpoint's own
+// timeout.
 func hurriedFor(t *testing.T, d time.Duration) chain.Call {
 	t.Helper()
 	c := call(request(t, chain.PreToolUse, `{}`), d)
@@ -359,7 +359,7 @@ func TestBreaker_CallersWithoutTimeStarveNoProbe(t *testing.T) {
 		w := halfOpened(t, s, BreakerOptions{}, seen)
 		stop := make(chan struct{})
 		var crowd sync.WaitGroup
-		for range 3 { // one after the other, and more than one at a time
+		for range 3 { // one after the other, and several at a time
 			crowd.Go(func() {
 				for {
 					select {
@@ -488,7 +488,7 @@ func TestBreaker_WhatComesLateFromAnEarlierStateChangesNothing(t *testing.T) {
 			synctest.Wait()
 		}
 		s.say = fails
-		tryOnce(t, w) // opens it for 30 s
+		tryOnce(t, w) // opens the breaker for 30 s
 		time.Sleep(31 * time.Second)
 		if got := w.Status().Breaker.State; got != BreakerHalfOpen {
 			t.Fatalf("the breaker is %s, want half_open", got)

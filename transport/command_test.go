@@ -31,7 +31,7 @@ func newCommand(tb testing.TB, o CommandOptions) *Command {
 	return c
 }
 
-// hookCommand is this binary as a command.
+// hookCommand runs the test binary as a command.
 func hookCommand(tb testing.TB, steps ...string) *Command {
 	tb.Helper()
 	return newCommand(tb, CommandOptions{Argv: self(tb, steps...)})
@@ -42,7 +42,7 @@ func saidByCommand(t *testing.T, says string) chain.Binding {
 	return hookCommand(t, "read", "file:"+written(t, says))
 }
 
-// written is a file with that text.
+// written creates a file with the text.
 func written(tb testing.TB, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "text")
@@ -52,10 +52,10 @@ func written(tb testing.TB, text string) string {
 	return path
 }
 
-// allowing is the plain allow.
+// allowing is a plain allow.
 func allowing() chain.Answer { return chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}} }
 
-// same compares answers to the last letter.
+// same compares answers exactly.
 func same(t *testing.T, want, got chain.Answer) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -63,7 +63,7 @@ func same(t *testing.T, want, got chain.Answer) {
 	}
 }
 
-// large is a call whose envelope is larger than any pipe.
+// large is a call whose envelope is larger than any pipe's capacity.
 func large(tb testing.TB, allowed time.Duration) chain.Call {
 	tb.Helper()
 	return call(request(tb, chain.PreToolUse, `{"x":"`+strings.Repeat("x", 8<<20)+`"}`), allowed)
@@ -139,9 +139,9 @@ func TestT4_WhatRepeatsASecretOfAProgramIsNotShown(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1024)
 	const unshown, unshownStdout = "what it wrote " + output.Repeats, "what it wrote to stdout " + output.Repeats
 	for name, c := range map[string]struct {
-		steps []string // of a command, each line of which a worker obeys
+		steps []string // of a command; a worker executes them for each line
 		text  string
-		want  string // of a worker: in its detail
+		want  string // for a worker: expected in the detail
 	}{
 		"in a crash":    {[]string{"grumble:401 with " + secret, "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
 		"in two pieces": {[]string{"grumble:" + secret[:9], "grumble:" + secret[9:], "exit:1"}, "exited with status 1: " + unshown, "stderr: " + unshown},
@@ -190,9 +190,9 @@ func TestT2_TheClockDecidesWhateverAHookDoes(t *testing.T) {
 	running := "its program was still running"
 	held := "its program had exited, but something that it started still held stdout"
 	for name, c := range map[string]struct {
-		steps  []string // after each of which MARK stands for a file of its own
+		steps  []string // MARK stands for a file that the step creates
 		detail string
-		left   bool // something that left the group lives on
+		left   bool // whether a process that left the group survives
 	}{
 		"never answers":                      {[]string{"read", "mark:MARK", "wait"}, running, false},
 		"never reads":                        {[]string{"mark:MARK", "wait"}, running, false},
@@ -211,8 +211,8 @@ func TestT2_TheClockDecidesWhateverAHookDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// However slow the machine is, at some point the hook comes as
-			// far as it wants to within its time.
+			// The machine may be slow, so the time is doubled until the hook gets as far
+			// as it wants to.
 			for allowed := 500 * time.Millisecond; ; allowed *= 2 {
 				if allowed > plenty {
 					t.Fatalf("the hook never came so far that %q", c.detail)
@@ -256,7 +256,7 @@ func TestNothingOfTheGroupOutlivesAnAnswer(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	began := time.Now()
 	got := hookCommand(t, "read", "child:2,"+mark, sayAllow).Ask(t.Context(), plain(t))
-	soon(t, began) // the child's hold on stderr is no reason to wait
+	soon(t, began) // not delayed by the child that holds stderr
 	same(t, allowing(), got)
 	dies(t, marked(t, mark))
 }
@@ -457,7 +457,7 @@ func TestAProgramThatIsBeingWrittenIsTriedOnceMore(t *testing.T) {
 	}
 	got = b.Ask(t.Context(), plain(t))
 	for end := time.Now().Add(20 * time.Second); got.Failure != nil && got.Failure.Cause == chain.Spawn && time.Now().Before(end); {
-		// A fork elsewhere in this process holds the file until its exec.
+		// A fork elsewhere in this process keeps the file open until its exec.
 		got = b.Ask(t.Context(), plain(t))
 	}
 	same(t, allowing(), got)
@@ -493,8 +493,8 @@ func TestAProgramIsGivenWhatItsOptionsSayAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	// A descriptor that every program would inherit, as a careless parent of
-	// the gateway leaves them.
+	// A descriptor that every program would inherit, as a careless parent of the
+	// gateway might leave behind.
 	fd, err := syscall.Open(dir, syscall.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -589,7 +589,7 @@ func TestT6_CallsOverTheBoundFailAtOnce(t *testing.T) {
 func TestT6_KilledProcessesThatDoNotGoAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newCommand(t, CommandOptions{Argv: self(t, sayAllow), MaxInFlight: 1})
-	b.program.alive.enter() // as two would that hang inside the kernel
+	b.program.alive.enter() // as for two processes that hang in the kernel
 	b.program.alive.enter()
 	f := b.Ask(t.Context(), plain(t)).Failure
 	if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: 2 of its processes are there already, some of them killed and not yet gone" {
@@ -624,8 +624,8 @@ func TestT7_CloseLetsCallsEndAndRefusesNewOnes(t *testing.T) {
 	<-closed
 }
 
-// A start that hangs is one that the test holds up itself: here the clock is
-// the test's own, and no real process can be.
+// The test simulates a start that hangs, because a real process could not run
+// with the fake clock.
 func TestT7_CloseGivesUpOnAStartThatHangsInsideTheKernel(t *testing.T) {
 	for name, c := range map[string]func() (hung *sync.WaitGroup, shut func()){
 		"of a command": func() (*sync.WaitGroup, func()) {
@@ -642,7 +642,7 @@ func TestT7_CloseGivesUpOnAStartThatHangsInsideTheKernel(t *testing.T) {
 				hung, shut := c()
 				comeBack := make(chan struct{})
 				hung.Go(func() { <-comeBack })
-				for range 2 { // a second Close waits no less, and no longer
+				for range 2 { // a second Close waits for the same time
 					began := time.Now()
 					shut()
 					if took := time.Since(began); took != clearWithin {

@@ -11,10 +11,12 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// sayer makes a binding whose participant answers every call with that text.
+// sayer makes a binding whose participant answers every call with the given
+// text.
 type sayer func(t *testing.T, says string) chain.Binding
 
-// bindings are those that carry text. A new one is one line here.
+// bindings are the bindings whose answers are text. A new binding is one line
+// here.
 func bindings() map[string]sayer {
 	return map[string]sayer{
 		"command": saidByCommand,
@@ -23,22 +25,23 @@ func bindings() map[string]sayer {
 	}
 }
 
-// conforming is what one text must mean, whoever says it.
+// conforming is a text and what it must mean, over every binding.
 type conforming struct {
 	name  string
 	event chain.Event // PreToolUse if unset
 	says  string
-	// want is what it means, or cause why it means nothing.
+	// want is its meaning, or cause the reason why it has none.
 	want  chain.Outcome
 	cause chain.Cause
-	// code is what Go code returns to say the same; nil where it cannot.
+	// code is the same answer as Go code returns it, or nil if it cannot be
+	// expressed.
 	code *chain.Outcome
-	// lines says that the text is more than one line, which is more than a
-	// worker may answer, whatever the lines are.
+	// lines says that the text has several lines, which is never a valid answer of
+	// a worker.
 	lines bool
 }
 
-// answers is the table that every binding is held to.
+// answers is the table that every binding must conform to.
 func answers() []conforming {
 	const pre, post = chain.PreToolUse, chain.PostToolUse
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
@@ -48,7 +51,7 @@ func answers() []conforming {
 	allowed := chain.Outcome{Decision: chain.Allow}
 
 	return []conforming{
-		// What is answered.
+		// Valid answers.
 		{name: "allow", says: `{"decision":"allow"}`, want: allowed, code: code(allowed)},
 		{name: "allow at post", event: post, says: `{"decision":"allow"}`, want: allowed, code: code(allowed)},
 		{name: "allow with a reason", says: `{"decision":"allow","reason":"seen"}`, want: chain.Outcome{Decision: chain.Allow, Reason: "seen"}, code: code(chain.Outcome{Decision: chain.Allow, Reason: "seen"})},
@@ -66,7 +69,7 @@ func answers() []conforming {
 		{name: "replace with an empty string", event: post, says: `{"decision":"replace","output":"","is_error":false}`, want: chain.Outcome{Decision: chain.Replace, Output: raw(`""`), IsError: &no}, code: code(chain.Outcome{Decision: chain.Replace, Output: raw(`""`), IsError: &no})},
 		{name: "replace with null", event: post, says: `{"decision":"replace","output":null}`, want: chain.Outcome{Decision: chain.Replace, Output: raw(`null`)}, code: code(chain.Outcome{Decision: chain.Replace, Output: raw(`null`)})},
 
-		// How it may be written.
+		// Variants of the format.
 		{name: "unknown fields", says: `{"v":7,"decision":"allow","grease-7f3a":[1,{"decision":"deny"}],"input":"x","output":1,"is_error":3}`, want: allowed},
 		{name: "a name in escapes", says: `{"\u0064ecision":"allow"}`, want: allowed},
 		{name: "a word in escapes", says: `{"decision":"\u0061llow"}`, want: allowed},
@@ -78,19 +81,19 @@ func answers() []conforming {
 		{name: "a variant of a known name is another name", says: `{"decision":"deny","Decision":"allow","REASON":"x"}`, want: chain.Outcome{Decision: chain.Deny}},
 		{name: "10,000 levels", says: `{"decision":"allow","x":` + nested(9_999) + `}`, want: allowed},
 
-		// Whose bytes are kept.
+		// Bytes are kept.
 		{name: "numbers", says: `{"decision":"modify","input":{"z":9007199254740993,"big":1e400,"one":1.0,"neg":-0,"a":{"b":1,"B":2}}}`, want: chain.Outcome{Decision: chain.Modify, Input: raw(`{"z":9007199254740993,"big":1e400,"one":1.0,"neg":-0,"a":{"b":1,"B":2}}`)}, code: code(chain.Outcome{Decision: chain.Modify, Input: raw(`{"z":9007199254740993,"big":1e400,"one":1.0,"neg":-0,"a":{"b":1,"B":2}}`)})},
 		{name: "angle brackets and line separators", says: "{\"decision\":\"modify\",\"input\":{\"c\":\"grep '<a>' x && echo \u2028 > y\"}}", want: chain.Outcome{Decision: chain.Modify, Input: raw("{\"c\":\"grep '<a>' x && echo \u2028 > y\"}")}, code: code(chain.Outcome{Decision: chain.Modify, Input: raw("{\"c\":\"grep '<a>' x && echo \u2028 > y\"}")})},
 		{name: "escapes", says: `{"decision":"modify","input":{"c":"\u003c\/\u0000"}}`, want: chain.Outcome{Decision: chain.Modify, Input: raw(`{"c":"\u003c\/\u0000"}`)}, code: code(chain.Outcome{Decision: chain.Modify, Input: raw(`{"c":"\u003c\/\u0000"}`)})},
 		{name: "a lone surrogate", says: `{"decision":"modify","input":{"c":"cat \ud83d"}}`, want: chain.Outcome{Decision: chain.Modify, Input: raw(`{"c":"cat \ud83d"}`)}, code: code(chain.Outcome{Decision: chain.Modify, Input: raw(`{"c":"cat \ud83d"}`)})},
 		{name: "a large number as output", event: post, says: `{"decision":"replace","output":12345678901234567890.10}`, want: chain.Outcome{Decision: chain.Replace, Output: raw(`12345678901234567890.10`)}, code: code(chain.Outcome{Decision: chain.Replace, Output: raw(`12345678901234567890.10`)})},
 
-		// Nothing.
+		// Empty answers.
 		{name: "nothing", says: "", cause: chain.Empty},
 		{name: "blanks", says: " \t ", cause: chain.Empty},
 		{name: "blank lines", says: " \n\r\n", cause: chain.Empty, lines: true},
 
-		// Not one object.
+		// Not exactly one object.
 		{name: "two objects on a line", says: `{"decision":"allow"}{"decision":"allow"}`, cause: chain.Malformed},
 		{name: "two objects on two lines", says: "{\"decision\":\"deny\"}\n{\"decision\":\"allow\"}\n", cause: chain.Malformed, lines: true},
 		{name: "a log line first", says: "shell ready\n{\"decision\":\"allow\"}\n", cause: chain.Malformed, lines: true},
@@ -113,7 +116,7 @@ func answers() []conforming {
 		{name: "an object in a string", says: `"{\"decision\":\"allow\"}"`, cause: chain.Malformed},
 		{name: "HTML", says: `<html><body>allow</body></html>`, cause: chain.Malformed},
 
-		// An object that two readers would read differently.
+		// An object that two readers could read differently.
 		{name: "the decision twice", says: `{"decision":"allow","decision":"deny"}`, cause: chain.Malformed},
 		{name: "the decision twice, once in escapes", says: `{"decision":"deny","\u0064ecision":"allow"}`, cause: chain.Malformed},
 		{name: "an unknown field twice", says: `{"decision":"allow","x":1,"x":2}`, cause: chain.Malformed},
@@ -125,7 +128,7 @@ func answers() []conforming {
 		{name: "10,001 levels", says: `{"decision":"allow","x":` + nested(10_000) + `}`, cause: chain.Malformed},
 		{name: "nesting without end", says: `{"decision":"allow","x":` + strings.Repeat("[", 100_000), cause: chain.Malformed},
 
-		// No decision in it.
+		// Without a decision.
 		{name: "an empty object", says: `{}`, cause: chain.Malformed},
 		{name: "the decision with a capital", says: `{"Decision":"allow"}`, cause: chain.Malformed},
 		{name: "the decision with a long s", says: `{"deciſion":"allow"}`, cause: chain.Malformed},
@@ -135,7 +138,7 @@ func answers() []conforming {
 		{name: "decision true", says: `{"decision":true}`, cause: chain.Malformed},
 		{name: "decision in an array", says: `{"decision":["allow"]}`, cause: chain.Malformed},
 
-		// A decision that nobody knows.
+		// An unknown decision.
 		{name: "decision ask", says: `{"decision":"ask"}`, cause: chain.WrongDecision},
 		{name: "decision ALLOW", says: `{"decision":"ALLOW"}`, cause: chain.WrongDecision},
 		{name: "decision with a blank", says: `{"decision":"allow "}`, cause: chain.WrongDecision},
@@ -145,7 +148,7 @@ func answers() []conforming {
 		{name: "replace before the call", event: pre, says: `{"decision":"replace","output":"x"}`, cause: chain.WrongDecision, code: code(chain.Outcome{Decision: chain.Replace, Output: raw(`"x"`)})},
 		{name: "modify after the call", event: post, says: `{"decision":"modify","input":{}}`, cause: chain.WrongDecision, code: code(chain.Outcome{Decision: chain.Modify, Input: raw(`{}`)})},
 
-		// A rewrite that cannot be used.
+		// An unusable rewrite.
 		{name: "modify without an input", says: `{"decision":"modify"}`, cause: chain.Malformed},
 		{name: "modify with a capital Input", says: `{"decision":"modify","Input":{"command":"rm -rf /"}}`, cause: chain.Malformed},
 		{name: "modify to null", says: `{"decision":"modify","input":null}`, cause: chain.UnusableRewrite, code: code(chain.Outcome{Decision: chain.Modify, Input: raw(`null`)})},
@@ -176,8 +179,8 @@ func TestT1_EveryBindingReadsATextAlike(t *testing.T) {
 	}
 }
 
-// check asks the binding as the one participant of a chain, which is where
-// what a text means is settled.
+// check asks the binding as the only participant of a chain, since the chain
+// completes the checks of an answer.
 func (c conforming) check(t *testing.T, b chain.Binding) {
 	t.Helper()
 	event := c.event

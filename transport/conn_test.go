@@ -20,7 +20,7 @@ func TestDialer_GivesADialUpThatNobodyWaitsForAnyLonger(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		failed := make(chan error)
-		for range parallelDials + 1 { // the last finds no slot
+		for range parallelDials + 1 { // the last one gets no slot
 			go func() {
 				_, err := d.dial(context.WithoutCancel(t.Context()), "tcp", "192.0.2.1:80")
 				failed <- err

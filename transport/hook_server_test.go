@@ -22,11 +22,11 @@ import (
 	"time"
 )
 
-// allowed is a whole answer on the wire.
+// allowed is a complete HTTP response with an allow.
 const allowed = "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n" + `{"decision":"allow"}`
 
-// hook is a server on the loopback that answers by hand, so that a test says
-// which bytes come when, and knows which came in.
+// hook is a server on the loopback interface without an HTTP library: the test
+// controls which bytes are sent when, and sees what was received.
 type hook struct {
 	url string
 
@@ -38,7 +38,7 @@ type hook struct {
 
 // heard is one request that reached a hook.
 type heard struct {
-	conn   int // which of the accepted, from 0
+	conn   int // index of the connection, from 0
 	header http.Header
 	body   []byte
 }
@@ -49,12 +49,12 @@ type hookConn struct {
 	r      *bufio.Reader
 	hook   *hook
 	number int
-	header http.Header // of the request that next has read last
-	body   []byte      // of the same
+	header http.Header // of the last request that next read
+	body   []byte      // likewise
 }
 
-// listen starts a hook on the loopback that gives each connection to serve,
-// and closes it when serve returns. With a configuration it speaks TLS.
+// listen starts a hook on the loopback interface. It passes each connection to
+// serve, and closes it when serve returns. If secure is not nil, it speaks TLS.
 func listen(t *testing.T, secure *tls.Config, serve func(c *hookConn)) *hook {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -82,8 +82,8 @@ func listen(t *testing.T, secure *tls.Config, serve func(c *hookConn)) *hook {
 	return h
 }
 
-// inBubble starts a hook that is reached through memory, so that time can be
-// a bubble's, and the webhook that reaches it.
+// inBubble starts a hook that is reached through memory, so that the test can
+// run in a synctest bubble, and returns a webhook for it.
 func inBubble(t *testing.T, o WebhookOptions, secure *tls.Config, serve func(c *hookConn)) (*Webhook, *hook) {
 	t.Helper()
 	h := &hook{}
@@ -100,7 +100,7 @@ func inBubble(t *testing.T, o WebhookOptions, secure *tls.Config, serve func(c *
 	return w, h
 }
 
-// dialerOf is what opens the connections of a webhook.
+// dialerOf returns the dialer of a webhook.
 func dialerOf(t *testing.T, w *Webhook) *dialer {
 	t.Helper()
 	switch s := w.reach.Load().sender.(type) {
@@ -133,7 +133,7 @@ func (h *hook) stop() {
 	h.serving.Wait()
 }
 
-// next reads a whole request; false means that there is none.
+// next reads a complete request. It returns false if there is none.
 func (c *hookConn) next() bool {
 	req, err := http.ReadRequest(c.r)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *hookConn) next() bool {
 	return true
 }
 
-// allowsAll answers every question.
+// allowsAll answers every request with an allow.
 func allowsAll(c *hookConn) {
 	for c.next() {
 		c.say(allowed)
@@ -159,10 +159,10 @@ func allowsAll(c *hookConn) {
 
 func (c *hookConn) say(text string) { _, _ = io.WriteString(c, text) }
 
-// wait returns when the caller has closed the connection.
+// wait blocks until the caller has closed the connection.
 func (c *hookConn) wait() { _, _ = io.Copy(io.Discard, c.r) }
 
-// reset ends the connection with a reset instead of an orderly close.
+// reset ends the connection with a TCP reset.
 func (c *hookConn) reset() {
 	raw := c.Conn
 	if layer, ok := raw.(*tls.Conn); ok {
@@ -174,40 +174,40 @@ func (c *hookConn) reset() {
 	}
 }
 
-// finish ends our half of the connection, and returns when the caller has
-// ended his: what was said arrives.
+// finish closes the sending side and waits for the caller to close the other,
+// so that everything that was sent arrives.
 func (c *hookConn) finish() {
 	c.endHalf()
 	c.wait()
 }
 
-// endHalf ends our half of the connection.
+// endHalf closes the sending side of the connection.
 func (c *hookConn) endHalf() {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 }
 
-// dials is how many connections the hook has accepted.
+// dials is the number of connections that the hook has accepted.
 func (h *hook) dials() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.accepted)
 }
 
-// heard is every request so far.
+// heard returns all requests so far.
 func (h *hook) heard() []heard {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.requests
 }
 
-// response is a whole HTTP/1.1 response with a length.
+// response returns a complete HTTP/1.1 response with a Content-Length.
 func response(status, headers, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s", status, headers, len(body), body)
 }
 
-// authority signs the certificates of a test.
+// authority is a certificate authority.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -236,7 +236,7 @@ func newAuthority(t *testing.T) authority {
 }
 
 // issue signs a certificate for the loopback address, or for the given names
-// instead, that ends at the given time.
+// instead, that expires at the given time.
 func (a authority) issue(t *testing.T, end time.Time, names ...string) tls.Certificate {
 	t.Helper()
 	key := newKey(t)
@@ -256,7 +256,7 @@ func (a authority) issue(t *testing.T, end time.Time, names ...string) tls.Certi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// serving is a server's configuration with a good certificate.
+// serving is a server configuration with a valid certificate.
 func (a authority) serving(t *testing.T, protocols ...string) *tls.Config {
 	t.Helper()
 	return &tls.Config{Certificates: []tls.Certificate{a.issue(t, time.Now().Add(time.Hour))}, NextProtos: protocols}
@@ -271,7 +271,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// The frames of HTTP/2 that the tests speak of.
+// The HTTP/2 frames that the tests use.
 const (
 	frameData     = 0
 	frameHeaders  = 1
@@ -280,18 +280,18 @@ const (
 	framePing     = 6
 	frameGoAway   = 7
 
-	flagEnd     = 1 // of a stream; an acknowledgement in settings and pings
-	flagHeaders = 4 // are whole
+	flagEnd     = 1 // END_STREAM; in settings and ping frames, ACK
+	flagHeaders = 4 // END_HEADERS
 )
 
-// frame is one frame of HTTP/2.
+// frame is an HTTP/2 frame.
 type frame struct {
 	kind, flags byte
 	stream      uint32
 	payload     []byte
 }
 
-// nextFrame reads a frame; false means that there is none.
+// nextFrame reads a frame. It returns false if there is none.
 func (c *hookConn) nextFrame() (frame, bool) {
 	head := make([]byte, 9)
 	if _, err := io.ReadFull(c.r, head); err != nil {
@@ -309,15 +309,15 @@ func (c *hookConn) sayFrame(f frame) {
 	_, _ = c.Write(append(head, f.payload...))
 }
 
-// allowOver2 answers a stream of HTTP/2 with status 200 and an allow.
+// allowOver2 responds on an HTTP/2 stream with status 200 and an allow.
 func (c *hookConn) allowOver2(stream uint32) {
-	c.sayFrame(frame{kind: frameHeaders, flags: flagHeaders, stream: stream, payload: []byte{0x88}}) // ":status 200" is entry 8
+	c.sayFrame(frame{kind: frameHeaders, flags: flagHeaders, stream: stream, payload: []byte{0x88}}) // ":status 200" is entry 8 of the static table
 	c.sayFrame(frame{kind: frameData, flags: flagEnd, stream: stream, payload: []byte(`{"decision":"allow"}`)})
 }
 
-// serveOver2 speaks HTTP/2: it calls asked for each request whose body has
-// come whole, with its stream and the number of the request on this
-// connection, until asked returns false or the caller is gone.
+// serveOver2 speaks HTTP/2. It calls asked for each complete request, with its
+// stream and the number of the request on this connection, until asked returns
+// false or the caller is gone.
 func (c *hookConn) serveOver2(asked func(stream uint32, nth int) bool) {
 	preface := make([]byte, len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
 	if _, err := io.ReadFull(c.r, preface); err != nil || !bytes.HasPrefix(preface, []byte("PRI ")) {
@@ -346,8 +346,8 @@ func (c *hookConn) serveOver2(asked func(stream uint32, nth int) bool) {
 	}
 }
 
-// lane carries bytes one way through memory. Unlike [net.Pipe] it holds what
-// was not read yet, as a socket does.
+// lane carries bytes in one direction through memory. Unlike [net.Pipe] it
+// buffers what was not read yet, as a socket does.
 type lane struct {
 	mu    sync.Mutex
 	moved sync.Cond
@@ -357,14 +357,14 @@ type lane struct {
 
 // memoryConn is one end of a connection through memory.
 type memoryConn struct {
-	net.Conn // only its addresses
+	net.Conn // only for its addresses
 
 	in, out  *lane
-	deadline time.Time   // of Read; under the lock of in
+	deadline time.Time   // of Read; guarded by in.mu
 	alarm    *time.Timer // wakes Read at the deadline
 }
 
-// memoryPipe returns both ends of a connection.
+// memoryPipe returns both ends of a connection through memory.
 func memoryPipe() (one, other net.Conn) {
 	there, back := &lane{}, &lane{}
 	there.moved.L, back.moved.L = &there.mu, &back.mu
@@ -385,7 +385,7 @@ func (c *memoryConn) Read(p []byte) (int, error) {
 	return c.in.held.Read(p)
 }
 
-// SetDeadline sets the deadline of Read. A Write never waits.
+// SetDeadline sets the deadline of Read. A Write never blocks.
 func (c *memoryConn) SetDeadline(at time.Time) error { return c.SetReadDeadline(at) }
 
 // SetReadDeadline sets the deadline of Read.
@@ -397,8 +397,8 @@ func (c *memoryConn) SetReadDeadline(at time.Time) error {
 	}
 	c.deadline = at
 	c.in.moved.Broadcast()
-	// Only what is still to come: the race detector of Go 1.26 may fall over a
-	// timer that is due when a bubble of synctest makes it.
+	// Only for a time in the future: Go 1.26's race detector may fail over a timer
+	// that is already due when it is created in a synctest bubble.
 	if in := time.Until(at); !at.IsZero() && in > 0 {
 		c.alarm = time.AfterFunc(in, func() {
 			c.in.mu.Lock()
@@ -409,7 +409,7 @@ func (c *memoryConn) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline does nothing, since a Write never waits.
+// SetWriteDeadline does nothing, since a Write never blocks.
 func (c *memoryConn) SetWriteDeadline(time.Time) error { return nil }
 
 // Write writes to the other end.
@@ -423,7 +423,7 @@ func (c *memoryConn) Write(p []byte) (int, error) {
 	return c.out.held.Write(p)
 }
 
-// Close ends both directions.
+// Close closes both directions.
 func (c *memoryConn) Close() error {
 	for _, l := range []*lane{c.in, c.out} {
 		l.mu.Lock()

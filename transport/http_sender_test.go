@@ -102,6 +102,6 @@ func TestWebhook_SpeaksTLSThroughAProxyToTheEndpointItself(t *testing.T) {
 	if n := len(h.heard()); n != 2 || h.dials() != 1 {
 		t.Errorf("%d questions on %d connections, want two on one", n, h.dials())
 	}
-	w = webhookTo(t, WebhookOptions{URL: h.url, Proxy: http.ProxyURL(at)}) // and trusts nobody
+	w = webhookTo(t, WebhookOptions{URL: h.url, Proxy: http.ProxyURL(at)}) // without trusted roots
 	same(t, failure(chain.TLS, untrusted), public(t, ask(t, w)))
 }

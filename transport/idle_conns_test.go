@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// overTCP returns both ends of a connection over the loopback.
+// overTCP returns both ends of a loopback connection.
 func overTCP(t *testing.T) (ours, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,7 +92,7 @@ func TestQuiet_RefusesWhatItCannotLookAt(t *testing.T) {
 	}
 }
 
-// idler puts connections into a set, and knows which of them are closed.
+// idler puts connections into idleConns and tracks which are closed.
 type idler struct {
 	set   idleConns
 	conns []*actingConn
@@ -135,9 +135,9 @@ func TestIdleConns_AreClosedEachInItsTime(t *testing.T) {
 		i.keep()
 		i.keep()
 		watch(2 * time.Second)
-		i.set.keep(i.set.take()) // used in between
+		i.set.keep(i.set.take()) // used in the meantime
 		watch(20 * time.Second)
-		i.keep() // after a time without any
+		i.keep() // after a time without idle connections
 		watch(30 * time.Second)
 		want := []time.Duration{4 * time.Second, 5 * time.Second, 6 * time.Second, 24 * time.Second}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -150,7 +150,7 @@ func TestIdleConns_GivesTheYoungestAndNoneThatIsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i idler
 		old, young := i.keep(), i.keep()
-		old.idleSince = time.Now().Add(-idlePatience) // and nobody has looked yet
+		old.idleSince = time.Now().Add(-idlePatience) // expired, but not reaped yet
 		if got := i.set.take(); got != young {
 			t.Errorf("took %p, want the youngest %p", got, young)
 		}
@@ -166,7 +166,7 @@ func TestIdleConns_GivesTheYoungestAndNoneThatIsTooOld(t *testing.T) {
 func TestIdleConns_DropClosesThoseOfTheMomentAndOthersMayFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i idler
-		i.set.drop() // of nothing
+		i.set.drop() // without connections
 		i.keep()
 		i.keep()
 		i.set.drop()

@@ -16,7 +16,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// function is an interceptor without a Review.
+// function is an interceptor without Review.
 type function func(context.Context, *chain.Request) (chain.Outcome, error)
 
 func (function) Name() string { return "function" }
@@ -25,14 +25,14 @@ func (f function) Intercept(ctx context.Context, req *chain.Request) (chain.Outc
 	return f(ctx, req)
 }
 
-// both asks the same function at both events.
+// both uses the same function for both events.
 type both struct{ function }
 
 func (b both) Review(ctx context.Context, req *chain.Request) (chain.Outcome, error) {
 	return b.function(ctx, req)
 }
 
-// returns is an interceptor that returns the same at both events.
+// returns is an interceptor that returns the same for both events.
 func returns(o chain.Outcome) Interceptor {
 	return both{func(context.Context, *chain.Request) (chain.Outcome, error) { return o, nil }}
 }
@@ -88,7 +88,7 @@ func TestCodeThatCannotAnswerFails(t *testing.T) {
 		code   function
 		cause  chain.Cause
 		text   string
-		detail string // that occurs in the detail
+		detail string // substring of the detail
 	}{
 		"an error": {
 			func(context.Context, *chain.Request) (chain.Outcome, error) {
@@ -106,7 +106,7 @@ func TestCodeThatCannotAnswerFails(t *testing.T) {
 		},
 		"a panic with nil": {
 			func(context.Context, *chain.Request) (chain.Outcome, error) {
-				panic(nil) //nolint:govet // the mistake that is tested
+				panic(nil) //nolint:govet // the mistake under test
 			},
 			chain.Panic, "panicked: panic called with nil argument", "interceptor_test.go",
 		},
@@ -230,7 +230,7 @@ func TestT5_ACallerThatHangsUpIsNotKept(t *testing.T) {
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("took %v", took)
 		}
-		<-ended // the code was told too
+		<-ended // the code's context ended too
 	})
 }
 
@@ -241,7 +241,7 @@ func TestT6_BlockedCodeFillsItsOwnPlacesOnly(t *testing.T) {
 			<-release
 			return chain.Outcome{Decision: chain.Allow}, nil
 		})})
-		b.Ask(t.Context(), call(request(t, chain.PreToolUse, `{}`), time.Second)) // gives up, its code does not
+		b.Ask(t.Context(), call(request(t, chain.PreToolUse, `{}`), time.Second)) // the call gives up, its code does not
 		want := chain.Fail(chain.Saturated, "was not asked: 1 calls to it are in flight", "max_in_flight is reached")
 		if diff := cmp.Diff(want, b.Ask(t.Context(), plain(t))); diff != "" {
 			t.Errorf("answer (-want +got):\n%s", diff)

@@ -16,10 +16,11 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Nothing else may run in this process meanwhile, so it is not parallel.
+// TestNothingLeaks is not parallel, because nothing else may run in this
+// process meanwhile.
 func TestNothingLeaks(t *testing.T) {
 	adoptOrphans(t)
-	first := hookCommand(t, "read", sayAllow) // opens what the runtime keeps open
+	first := hookCommand(t, "read", sayAllow) // opens the descriptors that the runtime keeps
 	first.Ask(t.Context(), plain(t))
 	first.Close()
 	files, routines := openFiles(t), runtime.NumGoroutine()
@@ -56,16 +57,18 @@ func TestNothingLeaks(t *testing.T) {
 	eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= routines })
 }
 
-// It makes this process the parent of orphans, so it is not parallel.
+// TestStraysOfProcess1AreReaped is not parallel, because it makes this process
+// the parent of orphans.
 func TestStraysOfProcess1AreReaped(t *testing.T) {
 	adoptOrphans(t)
 	straysAreReaped(t, func(program *program) { program.isInit = true })
 }
 
-// This test runs itself once more as process 1 of a PID namespace.
+// TestAsProcess1StraysAreReaped runs itself again as process 1 of a PID
+// namespace.
 func TestAsProcess1StraysAreReaped(t *testing.T) {
 	if os.Getpid() == 1 {
-		// Of the new namespace, where only this program and its children see it.
+		// In the new mount namespace, which only this program and its children see.
 		if err := syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +93,8 @@ func TestAsProcess1StraysAreReaped(t *testing.T) {
 	}
 }
 
-// straysAreReaped has hooks leave daemons behind, which die, and looks for them
-// after a later call.
+// straysAreReaped has hooks leave daemons behind and kills them. It expects
+// them to be reaped after a later call.
 func straysAreReaped(t *testing.T, prepare func(*program)) {
 	t.Helper()
 	worker := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "each", sayAllowLine)}})
@@ -118,14 +121,14 @@ func straysAreReaped(t *testing.T, prepare func(*program)) {
 		if !exists(zombie) || !isStray(pid) {
 			t.Error("the daemon is no zombie, or not one to be reaped")
 		}
-		// Its first thread can be dead for a moment before all of it is.
+		// For a moment, the first thread can be dead while others still run.
 		eventually(t, "the zombie has gone "+name, func() bool {
 			later()
 			return !exists(zombie)
 		})
 	}
 
-	// What others here have started, and wait for, is theirs.
+	// Programs that other code here has started, and waits for, are left alone.
 	argv := self(t, "exit:3")
 	c := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 	if err := c.Start(); err != nil {
@@ -141,10 +144,11 @@ func straysAreReaped(t *testing.T, prepare func(*program)) {
 	}
 }
 
-// It takes descriptors from the whole process, so it is not parallel.
+// TestWithoutDescriptorsNothingIsStarted is not parallel, because it takes
+// descriptors from the whole process.
 func TestWithoutDescriptorsNothingIsStarted(t *testing.T) {
 	b := hookCommand(t, "read", sayAllow)
-	same(t, allowing(), b.Ask(t.Context(), plain(t))) // the runtime has opened its own by now
+	same(t, allowing(), b.Ask(t.Context(), plain(t))) // lets the runtime open its own descriptors
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
@@ -171,7 +175,7 @@ func TestWithoutDescriptorsNothingIsStarted(t *testing.T) {
 }
 
 // adoptOrphans makes this process the parent of every orphan among its
-// descendants for the time of the test, as process 1 of a container is.
+// descendants during the test, as process 1 of a container is.
 func adoptOrphans(t *testing.T) {
 	t.Helper()
 	const setChildSubreaper = 36
@@ -199,7 +203,7 @@ func openFiles(t *testing.T) []string {
 	return open
 }
 
-// children are the processes whose parent is this one, zombies included.
+// children returns the processes whose parent is this one, including zombies.
 func children(t *testing.T) []string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -210,7 +214,7 @@ func children(t *testing.T) []string {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has gone
+			continue // it has ended
 		}
 		_, rest, _ := strings.Cut(string(text), ") ")
 		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == fmt.Sprint(os.Getpid()) {

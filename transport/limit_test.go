@@ -85,6 +85,6 @@ func TestT7_AGateThatClosesWaitsForThoseInside(t *testing.T) {
 		}
 		g.leave()
 		<-closed
-		g.close() // a second time changes nothing
+		g.close() // a second close has no effect
 	})
 }

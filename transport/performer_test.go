@@ -23,22 +23,23 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// hookWord makes this binary a hook: what follows are its steps.
+// hookWord, as the first argument, makes the test binary a hook. Its steps
+// follow.
 const hookWord = "hook"
 
 // lifetime ends a hook that a failed test left behind.
 const lifetime = time.Minute
 
-// performer is this binary as a subprocess, good or hostile. It does one step after
-// the other and exits with status 0.
+// performer is the test binary as a well-behaved or hostile subprocess. It
+// performs its steps in order and exits with status 0.
 type performer struct {
 	stdin *bufio.Reader
-	read  []byte // what it has read last
+	read  []byte // result of the last read
 }
 
 func newPerformer() *performer { return &performer{stdin: bufio.NewReader(os.Stdin)} }
 
-// The answers that most hooks give.
+// The most common answers.
 const (
 	sayAllow     = `say:{"decision":"allow"}`
 	sayAllowLine = sayAllow + "\n"
@@ -48,12 +49,12 @@ func (h *performer) run(steps []string) {
 	for n, step := range steps {
 		verb, arg, _ := strings.Cut(step, ":")
 		switch verb {
-		case "each": // line that comes, do the rest
+		case "each": // perform the remaining steps for each line
 			for h.line() {
 				h.run(steps[n+1:])
 			}
 			return
-		case "obey": // the steps that stand in the input of each envelope
+		case "obey": // perform the steps in the input of each envelope
 			for h.line() {
 				var envelope struct{ Input []string }
 				must(json.Unmarshal(h.read, &envelope))
@@ -68,53 +69,53 @@ func (h *performer) run(steps []string) {
 
 func (h *performer) step(verb, arg string) {
 	switch verb {
-	case "read": // all of stdin
+	case "read": // read all of stdin
 		all, err := io.ReadAll(h.stdin)
 		must(err)
 		h.read = all
-	case "take": // so many bytes, and no more, of stdin
+	case "take": // read at most that many bytes of stdin
 		must2(os.Stdin.Read(make([]byte, number(arg))))
 	case "say":
 		must2(os.Stdout.WriteString(arg))
-	case "file": // say what is in a file
+	case "file": // write a file's contents to stdout
 		must2(os.Stdout.Write(must2(os.ReadFile(arg))))
-	case "endless": // say it until nobody listens
+	case "endless": // repeat it until stdout is closed
 		block := []byte(strings.Repeat(arg, 4096/len(arg)))
 		for {
 			must2(os.Stdout.Write(block))
 		}
 	case "grumble":
 		must2(os.Stderr.WriteString(arg))
-	case "flood": // so many bytes of stderr
+	case "flood": // write that many bytes to stderr
 		for range number(arg) / 4096 {
 			must2(os.Stderr.Write(bytes.Repeat([]byte("e"), 4096)))
 		}
-	case "digest": // deny, with what was read
+	case "digest": // deny, with a digest of what was read
 		deny(fmt.Sprintf("%d bytes %x", len(h.read), sha256.Sum256(h.read)))
-	case "facts": // deny, with what it sees of itself
+	case "facts": // deny, with the facts of this process
 		deny(string(must2(json.Marshal(newFacts()))))
 	case "close":
 		must(syscall.Close(number(arg)))
 	case "wait":
 		time.Sleep(lifetime)
 		exit(97)
-	case "signal": // itself
+	case "signal": // send itself a signal
 		must(syscall.Kill(os.Getpid(), syscall.Signal(number(arg))))
 		time.Sleep(lifetime)
-	case "desert": // its own group for that of its parent
+	case "desert": // leave its group for its parent's
 		must(syscall.Setpgid(0, must2(syscall.Getpgid(os.Getppid()))))
-	case "deaf": // to every polite request to stop
+	case "deaf": // ignore all signals that ask it to stop
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	case "exit":
 		exit(number(arg))
-	case "mark": // that it has come this far
+	case "mark": // create a file, to show how far it has come
 		must(os.WriteFile(arg+".new", []byte(strconv.Itoa(os.Getpid())), 0o600))
-		must(os.Rename(arg+".new", arg)) // nobody sees half a mark
-	case "await": // a mark
+		must(os.Rename(arg+".new", arg)) // atomic, so that nobody reads half a mark
+	case "await": // wait for a mark
 		for end := time.Now().Add(lifetime); !exists(arg) && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
-	case "meet": // DIR,N: wait until N have come
+	case "meet": // DIR,N: wait until N processes have met
 		dir, n, _ := strings.Cut(arg, ",")
 		h.step("mark", filepath.Join(dir, strconv.Itoa(os.Getpid())))
 		for end := time.Now().Add(lifetime); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -122,9 +123,9 @@ func (h *performer) step(verb, arg string) {
 				return
 			}
 		}
-	case "child": // FDS,MARK: a child that holds these descriptors and stays
+	case "child": // FDS,MARK: start a child that keeps these descriptors open
 		h.child(arg, nil)
-	case "daemon": // the same, in a session of its own
+	case "daemon": // the same, in its own session
 		h.child(arg, &syscall.SysProcAttr{Setsid: true})
 	default:
 		panic("no such step: " + verb)
@@ -162,8 +163,8 @@ func deny(reason string) {
 	must2(os.Stdout.Write(append(o.AppendJSON(nil), '\n')))
 }
 
-// must ends a hook whose reader has gone, and crashes on what is a mistake in
-// the test.
+// must ends a hook whose reader is gone, and panics if the test itself is
+// wrong.
 func must(err error) {
 	if errors.Is(err, syscall.EPIPE) {
 		exit(0)
@@ -178,7 +179,7 @@ func must2[T any](v T, err error) T {
 	return v
 }
 
-// exit ends a hook at once: os.Exit has the race detector think for a second.
+// exit ends a hook at once: with the race detector, os.Exit takes a second.
 func exit(status int) { syscall.Exit(status) }
 
 func number(s string) int { return must2(strconv.Atoi(s)) }
@@ -188,7 +189,7 @@ type facts struct {
 	PID, Group int
 	Dir        string
 	Argv, Env  []string
-	Inherited  []string // descriptors besides 0, 1 and 2
+	Inherited  []string // descriptors other than 0, 1 and 2
 	Blocking   []bool   // stdin, stdout, stderr
 }
 
@@ -196,8 +197,8 @@ func newFacts() facts {
 	f := facts{PID: os.Getpid(), Group: syscall.Getpgrp(), Dir: must2(os.Getwd()), Argv: os.Args, Env: os.Environ()}
 	slices.Sort(f.Env)
 	for _, entry := range must2(os.ReadDir(descriptors)) {
-		// What came through exec cannot have the flag that closes it there;
-		// what this program has opened itself has it.
+		// An inherited descriptor cannot have close-on-exec set. One that this
+		// program has opened itself has it.
 		fd := number(entry.Name())
 		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
 		if fd > 2 && errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
@@ -212,7 +213,7 @@ func newFacts() facts {
 	return f
 }
 
-// self is the argv of this binary as a hook.
+// self is the command line of the test binary as a hook.
 func self(tb testing.TB, steps ...string) []string {
 	tb.Helper()
 	path, err := os.Executable()
@@ -222,7 +223,7 @@ func self(tb testing.TB, steps ...string) []string {
 	return append([]string{path, hookWord}, steps...)
 }
 
-// request is an envelope at event with that input.
+// request is an envelope for the event with the given input.
 func request(tb testing.TB, event chain.Event, input string) *chain.Request {
 	tb.Helper()
 	text := `{"hook_schema":1,"event":"` + event.String() + `","workspace":"/repo","agent_id":"agent-1",` +
@@ -237,22 +238,22 @@ func request(tb testing.TB, event chain.Event, input string) *chain.Request {
 	return req
 }
 
-// call is a question that has that long.
+// call is a call with that much time.
 func call(req *chain.Request, allowed time.Duration) chain.Call {
 	return chain.Call{Request: req, Deadline: time.Now().Add(allowed), Allowed: allowed, Late: chain.Timeout}
 }
 
-// plenty is a time that no test means to use up.
+// plenty is more time than any test needs.
 const plenty = 50 * time.Second
 
-// plain is a call that has plenty of time.
+// plain is a call with plenty of time.
 func plain(tb testing.TB) chain.Call {
 	tb.Helper()
 	return call(request(tb, chain.PreToolUse, `{"command":"ls"}`), plenty)
 }
 
-// soon fails the test if what was begun then has taken as long as a hostile
-// hook would have it.
+// soon fails the test if what started at began has taken as long as a hostile
+// hook wants it to.
 func soon(t *testing.T, began time.Time) {
 	t.Helper()
 	if took := time.Since(began); took > lifetime/2 {
@@ -260,7 +261,7 @@ func soon(t *testing.T, began time.Time) {
 	}
 }
 
-// eventually waits until yes.
+// eventually waits until yes returns true.
 func eventually(tb testing.TB, what string, yes func() bool) {
 	tb.Helper()
 	for end := time.Now().Add(plenty); !yes(); time.Sleep(time.Millisecond) {
@@ -270,7 +271,8 @@ func eventually(tb testing.TB, what string, yes func() bool) {
 	}
 }
 
-// marked waits for a hook's mark and returns the process that left it.
+// marked waits for a hook's mark and returns the pid of the process that left
+// it.
 func marked(tb testing.TB, mark string) int {
 	tb.Helper()
 	pid := 0
@@ -282,7 +284,7 @@ func marked(tb testing.TB, mark string) int {
 	return pid
 }
 
-// runs says whether there is such a process that has not exited.
+// runs reports whether the process exists and has not exited.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -292,8 +294,8 @@ func runs(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// dies waits for a process that was killed. Whoever is not its parent learns
-// only a moment later that it has gone.
+// dies waits for a killed process to exit. It polls, since only the parent is
+// notified.
 func dies(t *testing.T, pid int) {
 	t.Helper()
 	eventually(t, "the process has gone", func() bool { return !runs(pid) })

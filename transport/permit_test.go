@@ -19,7 +19,7 @@ import (
 
 const noPlace = "could not be reached: the gateway's operator does not let hooks connect to its address"
 
-// noLoopback permits everything but this machine, and says what it was asked.
+// noLoopback permits every address except loopback, and checks the host.
 func noLoopback(t *testing.T) Permit {
 	t.Helper()
 	return func(host string, addr netip.Addr) error {
@@ -33,7 +33,7 @@ func noLoopback(t *testing.T) Permit {
 	}
 }
 
-// counting counts the connections that a server takes.
+// counting counts the connections that a server accepts.
 func counting(s *httptest.Server) *atomic.Int64 {
 	var n atomic.Int64
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -112,7 +112,7 @@ func TestWebhook_ANameIsAskedAboutEachTimeItIsConnectedTo(t *testing.T) {
 		_, _ = w.Write([]byte(`{"decision":"allow"}`))
 	}))
 	defer server.Close()
-	var moved atomic.Bool // as a name that leads elsewhere the second time
+	var moved atomic.Bool // the name resolves to another address the second time
 	w := webhookTo(t, WebhookOptions{URL: server.URL, Permit: func(string, netip.Addr) error {
 		if moved.Load() {
 			return errors.New("it is refused")

@@ -15,8 +15,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// actingConn is a connection that does what a test says before what it is
-// there for. Where that fails, it fails.
+// actingConn is a connection with hooks that run before its methods. If a hook
+// fails, the method fails.
 type actingConn struct {
 	net.Conn
 	onRead         func() error
@@ -55,7 +55,7 @@ func (c *actingConn) Close() error {
 	return c.Conn.Close()
 }
 
-// acting has every connection of a webhook act; nth is its number, from 0.
+// acting wraps every connection of a webhook. nth counts them from 0.
 func acting(t *testing.T, w *Webhook, act func(nth int, c *actingConn)) {
 	t.Helper()
 	d := dialerOf(t, w)
@@ -79,7 +79,7 @@ func TestPlainConn_AHangUpIsNotLostBetweenTwoDeadlines(t *testing.T) {
 		})
 		ctx, hangUp := context.WithCancel(t.Context())
 		acting(t, w, func(_ int, c *actingConn) {
-			c.onReadDeadline = func() { // for the body: it undoes what the hang-up has set
+			c.onReadDeadline = func() { // for the body; it overwrites the deadline that the hang-up has set
 				hangUp()
 				synctest.Wait()
 			}
@@ -103,14 +103,14 @@ func TestPlainConn_AHangUpThatComesLateReachesNobodyElse(t *testing.T) {
 			}
 			c.onRead = func() error { hangUp(); return nil }
 			c.onDeadline = func(at time.Time) error {
-				if at.Before(time.Now()) { // the hang-up, which is slow
+				if at.Before(time.Now()) { // set by the hang-up, which is slow
 					<-release
 					defer close(released)
 				}
 				return nil
 			}
 		})
-		within(ctx, t, w, chain.PreToolUse, plenty) // is answered, but nobody listens
+		within(ctx, t, w, chain.PreToolUse, plenty) // answered, but the caller is gone
 		same(t, allowing(), ask(t, w))
 		close(release)
 		<-released
@@ -199,7 +199,7 @@ func TestPlainConn_AQuestionIsNotRepeatedForACallerThatHasGone(t *testing.T) {
 		acting(t, w, func(_ int, c *actingConn) {
 			exchanges := 0
 			c.onDeadline = func(at time.Time) error {
-				if at.After(time.Now()) { // which begins one
+				if at.After(time.Now()) { // starts an exchange
 					exchanges++
 				}
 				return nil

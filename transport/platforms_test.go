@@ -16,11 +16,11 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// What platforms that host functions were seen to do to whoever calls them.
-// Each is one test here, over every sender that it concerns.
+// How platforms that host functions were observed to treat their clients. Each
+// behaviour is one test here, with every sender that it affects.
 
-// oneOne are the ways on which an endpoint speaks HTTP/1.1: what each makes of
-// options, and how the endpoint is secured.
+// oneOne are the ways to reach an endpoint over HTTP/1.1. Each modifies the
+// options and returns the TLS configuration of the endpoint.
 func oneOne(t *testing.T) map[string]func(WebhookOptions) (WebhookOptions, *tls.Config) {
 	t.Helper()
 	all := map[string]func(WebhookOptions) (WebhookOptions, *tls.Config){}
@@ -38,14 +38,14 @@ func oneOne(t *testing.T) map[string]func(WebhookOptions) (WebhookOptions, *tls.
 	return all
 }
 
-// platform is what an endpoint does with each of its connections, and what a
-// call gets by that: allow, or the cause of a failure.
+// platform is how an endpoint treats each connection, and what a call gets from
+// that: allow, or the cause of a failure.
 type platform struct {
 	serve func(c *hookConn)
 	want  string
 }
 
-// once answers the first question of a connection, and closes it.
+// once answers the first request of a connection and closes it.
 func once(text string) func(c *hookConn) {
 	return func(c *hookConn) {
 		if c.next() {
@@ -55,15 +55,15 @@ func once(text string) func(c *hookConn) {
 	}
 }
 
-// over ends the connection in such a way that what was said arrives.
+// over ends the connection so that everything that was sent arrives.
 func (c *hookConn) over() {
 	if _, canEndHalf := c.Conn.(interface{ CloseWrite() error }); canEndHalf {
-		c.finish() // else nothing is lost where the connection is closed
+		c.finish() // otherwise closing the connection loses nothing
 	}
 }
 
-// hold holds every sender to what it should make of platforms. Nothing of what
-// they say reaches the model but a decision.
+// hold checks how every sender handles the platforms. Only a decision may reach
+// the model.
 func hold(t *testing.T, all map[string]platform) {
 	t.Helper()
 	for name, p := range all {
@@ -175,7 +175,7 @@ func TestPlatform05_AConnectionThatIsClosedAsTheQuestionArrivesCostsOneRepeat(t 
 					}
 					c.next()
 					c.say(strings.Replace(allowed, "\r\n", "\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\n", 1))
-					c.next() // and then its time was over
+					c.next() // then the keep-alive time was over
 				})
 				same(t, allowing(), ask(t, w))
 				time.Sleep(time.Second)
@@ -187,7 +187,7 @@ func TestPlatform05_AConnectionThatIsClosedAsTheQuestionArrivesCostsOneRepeat(t 
 				if first, second := heard[1].header.Get("Idempotency-Key"), heard[2].header.Get("Idempotency-Key"); first != second || first == "" {
 					t.Errorf("the repeat has the key %q, the question %q", second, first)
 				}
-				time.Sleep(4100 * time.Millisecond) // less than the 5 s that were promised
+				time.Sleep(4100 * time.Millisecond) // less than the 5 s that were announced
 				same(t, allowing(), ask(t, w))
 				if h.dials() != 3 {
 					t.Errorf("%d connections: one that idled for 4 s was used", h.dials())
@@ -235,7 +235,7 @@ func TestPlatform07_AFunctionThatExitsFailsItsCallAndNoOther(t *testing.T) {
 					if got := summary(ask(t, w)); got != dies.want {
 						t.Errorf("got %s, want %s", got, dies.want)
 					}
-					for range 2 { // which start another one
+					for range 2 { // on new connections
 						same(t, allowing(), ask(t, w))
 					}
 				})

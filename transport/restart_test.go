@@ -15,7 +15,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// numbered is a call with a number of its own.
+// numbered is a call with its own number.
 func numbered(t *testing.T, n int64) chain.Call {
 	t.Helper()
 	r, err := chain.ParseRequest(fmt.Appendf(nil, `{"hook_schema":1,"event":"pre_tool_use","workspace":"","agent_id":"","tool_call_id":"%d","tool_name":"shell","input":{}}`, n))
@@ -25,8 +25,8 @@ func numbered(t *testing.T, n int64) chain.Call {
 	return call(r, time.Second)
 }
 
-// mortal is an endpoint that can be killed and started again. It allows every
-// other call, and remembers which.
+// mortal is an endpoint that can be killed and restarted. It allows every other
+// call, and records which.
 type mortal struct {
 	down    atomic.Bool
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ func (r *mortal) serve(c *hookConn) {
 		if err != nil {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // some of them are killed in here
+		time.Sleep(5 * time.Millisecond) // so that some calls are killed here
 		id := request.ToolCallID()
 		if last := id[len(id)-1]; last%2 == 0 {
 			r.mu.Lock()
@@ -52,7 +52,7 @@ func (r *mortal) serve(c *hookConn) {
 	}
 }
 
-// kill ends it with every connection that it has.
+// kill closes all its connections.
 func (r *mortal) kill(h *hook) {
 	r.down.Store(true)
 	h.mu.Lock()
@@ -81,7 +81,7 @@ func TestWebhook_AFunctionThatIsKilledUnderLoadAllowsNothingAndIsBackWithinOneBr
 					return connect(ctx, network, address)
 				}
 
-				var number, back, failed atomic.Int64 // back is the first allow after a start
+				var number, back, failed atomic.Int64 // back is the first allow after a restart
 				stop := make(chan struct{})
 				var callers sync.WaitGroup
 				for range 8 {

@@ -19,15 +19,15 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// senders are options that lead to each of the senders.
+// senders are options that select each of the senders.
 func senders() map[string]WebhookOptions {
 	return map[string]WebhookOptions{
 		"on the caller's goroutine": {},
-		"over net/http":             {Proxy: http.ProxyURL(nil)}, // asked, it names none
+		"over net/http":             {Proxy: http.ProxyURL(nil)}, // a proxy function that names none
 	}
 }
 
-// authorizing is an authorizer that remembers what it was shown.
+// authorizing is an authorizer that records the requests it was shown.
 type authorizing struct {
 	does      func(ctx context.Context, r *http.Request) error
 	mu        sync.Mutex
@@ -56,7 +56,7 @@ func refuses(err error) func(context.Context, *http.Request) error {
 	return func(context.Context, *http.Request) error { return err }
 }
 
-// answering allows whatever it is asked.
+// answering allows every request.
 func answering(c *hookConn) {
 	for c.next() {
 		c.say(allowed)
@@ -94,7 +94,7 @@ func TestT8_AnAuthorizerIsShownTheHeadersThatAreSent(t *testing.T) {
 			same(t, allowing(), within(ctx, t, w, chain.PreToolUse, plenty))
 			same(t, allowing(), ask(t, w))
 			for i, heard := range h.heard() {
-				delete(heard.header, "Content-Length") // which a request has as a number
+				delete(heard.header, "Content-Length") // net/http keeps it in Request.ContentLength
 				if diff := cmp.Diff(a.shown[i], heard.header); diff != "" {
 					t.Errorf("what was sent is not what was shown (-shown +sent):\n%s", diff)
 				}

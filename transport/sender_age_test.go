@@ -17,8 +17,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// secureWays are the ways to an endpoint, those over TLS included: what each
-// makes of options, and how the endpoint speaks.
+// secureWays are the ways to reach an endpoint, including TLS: how each
+// modifies the options, and how the endpoint speaks.
 func secureWays(t *testing.T) map[string]struct {
 	by     func(WebhookOptions) WebhookOptions
 	secure *tls.Config
@@ -58,7 +58,7 @@ func TestWebhook_NoConnectionIsUsedForLongerThanItsAge(t *testing.T) {
 					same(t, allowing(), ask(t, w))
 					time.Sleep(time.Second)
 				}
-				// Each is used for 54 to 60 s, and dialled with the call after.
+				// Each connection is used for 54 to 60 s. The next call opens a new one.
 				if n := h.dials(); n < 10 || n > 12 {
 					t.Errorf("%d connections in ten minutes, want one a minute", n)
 				}
@@ -96,7 +96,7 @@ func TestWebhook_BehindABreakerThatHasOpenedNoOldConnectionIsUsed(t *testing.T) 
 				way := secureWays(t)[name]
 				asked := make(chan struct{}, 1)
 				release := make(chan struct{})
-				hold := func(c *hookConn) { // the first question, until the breaker has opened
+				hold := func(c *hookConn) { // holds the first request until the breaker has opened
 					select {
 					case asked <- struct{}{}:
 						<-release
@@ -120,7 +120,7 @@ func TestWebhook_BehindABreakerThatHasOpenedNoOldConnectionIsUsed(t *testing.T) 
 				synctest.Wait()
 				real := w.reach.Load()
 				w.reach.Store(&reach{sender: failing{real.sender}, refused: real.refused})
-				tryOnce(t, w) // opens it
+				tryOnce(t, w) // opens the breaker
 				w.reach.Store(real)
 				close(release)
 				slow.Wait()
@@ -134,14 +134,14 @@ func TestWebhook_BehindABreakerThatHasOpenedNoOldConnectionIsUsed(t *testing.T) 
 	}
 }
 
-// failing is a sender that has nothing to send over.
+// failing is a sender that always fails to connect.
 type failing struct{ sender }
 
 func (failing) send(context.Context, question) (reply, *sendFailure) {
 	return reply{}, &sendFailure{cause: chain.Connect, text: "failed", err: errors.New("so")}
 }
 
-// wire remembers what the observer is told of connections.
+// wire records what the observer is told of connections.
 type wire struct {
 	unobserved
 	mu   sync.Mutex
@@ -171,7 +171,7 @@ func TestWebhook_SaysWhichConnectionsItUsesAndWhatItRepeats(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			seen := &wire{}
 			h := listen(t, nil, func(c *hookConn) {
-				if c.number == 0 { // answers once, and dies with the next question
+				if c.number == 0 { // answers once, and dies with the next request
 					c.next()
 					c.say(allowed)
 					c.next()

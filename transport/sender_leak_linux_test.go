@@ -9,14 +9,15 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// It counts the files of the whole process, so it is not parallel.
+// TestWebhook_LeavesNothingBehindWhateverTheEndpointDoes is not parallel,
+// because it counts the descriptors of the whole process.
 func TestWebhook_LeavesNothingBehindWhateverTheEndpointDoes(t *testing.T) {
 	questions := []chain.Call{sized(t, 1), sized(t, 1<<20)}
 	for way, by := range ways() {
 		t.Run(way, func(t *testing.T) {
 			h := listen(t, nil, func(c *hookConn) {
 				for nth := c.number; ; nth++ {
-					if nth%7 == 6 { // reads no question
+					if nth%7 == 6 { // responds without reading the request
 						c.say(response("413 Too Large", "", ""))
 						return
 					}
@@ -37,7 +38,7 @@ func TestWebhook_LeavesNothingBehindWhateverTheEndpointDoes(t *testing.T) {
 						c.wait()
 						return
 					case 4:
-						c.wait() // for the end of the caller's time
+						c.wait() // until the caller's time is up
 						return
 					default:
 						c.say(allowed)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log" //nolint:depguard // net/http speaks to the standard logger
+	"log" //nolint:depguard // net/http logs to the standard logger
 	"math/rand/v2"
 	"net"
 	"os"
@@ -225,7 +225,7 @@ func TestWebhook_AQuestionIsPutTwiceAtMostHoweverManyConnectionsAreStale(t *test
 	for way, by := range ways() {
 		t.Run(way, func(t *testing.T) {
 			const pooled = 3
-			var together sync.WaitGroup // all of the first calls are under way
+			var together sync.WaitGroup // until all of the first calls are in flight
 			together.Add(pooled)
 			h := listen(t, nil, func(c *hookConn) {
 				if !c.next() {
@@ -267,6 +267,8 @@ func TestWebhook_AQuestionIsPutTwiceAtMostHoweverManyConnectionsAreStale(t *test
 	}
 }
 
+// quietly discards what net/http writes to the standard logger: a line for each
+// unsolicited response.
 func quietly(t *testing.T) {
 	t.Helper()
 	log.SetOutput(io.Discard)
@@ -315,6 +317,9 @@ func TestWebhook_ALargeQuestionThatWasReadLeavesItsConnectionToOthers(t *testing
 	}
 }
 
+// TestWebhook_EveryAnswerIsThatOfItsOwnQuestion has callers hang up and
+// endpoints break off at any time. No answer may reach another request than its
+// own.
 func TestWebhook_EveryAnswerIsThatOfItsOwnQuestion(t *testing.T) {
 	for way, by := range ways() {
 		t.Run(way, func(t *testing.T) {
@@ -379,6 +384,7 @@ func TestWebhook_EveryAnswerIsThatOfItsOwnQuestion(t *testing.T) {
 	}
 }
 
+// named is a request for the tool call with this id.
 func named(t *testing.T, id string) *chain.Request {
 	t.Helper()
 	r, err := chain.ParseRequest([]byte(`{"hook_schema":1,"event":"pre_tool_use","workspace":"","agent_id":"","tool_call_id":"` + id + `","tool_name":"shell","input":{}}`))

@@ -17,13 +17,12 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// ways are the senders that speak plain HTTP, each as what it makes of the
-// options of a webhook.
+// ways are the senders for plain HTTP. Each modifies the options of a webhook.
 func ways() map[string]func(WebhookOptions) WebhookOptions {
 	return map[string]func(WebhookOptions) WebhookOptions{
 		"on the caller's goroutine": func(o WebhookOptions) WebhookOptions { return o },
 		"over net_http": func(o WebhookOptions) WebhookOptions {
-			o.Proxy = http.ProxyURL(nil) // asked, it names none
+			o.Proxy = http.ProxyURL(nil) // a proxy function that names none
 			return o
 		},
 	}
@@ -40,23 +39,23 @@ func webhookTo(t *testing.T, o WebhookOptions) *Webhook {
 	return w
 }
 
-// ask asks one call before the tool runs.
+// ask makes a pre_tool_use call.
 func ask(t *testing.T, w *Webhook) chain.Answer {
 	t.Helper()
 	return within(t.Context(), t, w, chain.PreToolUse, plenty)
 }
 
-// sized is a call whose input has that many bytes at least.
+// sized is a call whose input has at least that many bytes.
 func sized(t *testing.T, size int) chain.Call {
 	t.Helper()
 	return call(request(t, chain.PreToolUse, `"`+strings.Repeat("x", size)+`"`), plenty)
 }
 
-// failure is what of a failure the model and the dashboards see.
+// failure is the part of a failure that the model and the dashboards see.
 func failure(cause chain.Cause, text string) chain.Answer { return chain.Fail(cause, text, "") }
 
-// public leaves the detail of a failure out, which names ports and addresses,
-// after having made sure that nothing of it is in the text.
+// public removes the detail of a failure, which contains ports and addresses,
+// after checking that none of it is in the text.
 func public(t *testing.T, a chain.Answer) chain.Answer {
 	t.Helper()
 	if a.Failure == nil {
@@ -177,7 +176,7 @@ func TestWebhook_WhatOneConnectionDoesIsOneCause(t *testing.T) {
 				c.finish()
 			}, failure(chain.Malformed, "did not answer with one decision object"),
 		},
-		// Whoever read these by their length would find no decision in them.
+		// A reader that trusted the length would find no decision in the body.
 		"chunks and a length that is shorter": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n{\"decision\":\"allow\"}\r\n0\r\n\r\n")
@@ -295,7 +294,7 @@ func TestWebhook_WhatOneConnectionDoesIsOneCause(t *testing.T) {
 	}
 }
 
-// endless are blanks.
+// endless is an endless stream of blanks.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -457,8 +456,6 @@ func TestWebhook_AnErrorPageThatNeverEndsDoesNotKeepItsFailureWaiting(t *testing
 	}
 }
 
-// quietly keeps from the test's output what net/http tells the standard
-// logger: each answer that nobody asked for.
 func TestT2_AnErrorPageThatNeverEndsIsCutAtTheDeadline(t *testing.T) {
 	for way, by := range ways() {
 		t.Run(way, func(t *testing.T) {
@@ -548,7 +545,7 @@ func TestWebhook_AnEndpointThatDoesNotReadTheQuestionIsNotWaitedFor(t *testing.T
 					if c.want.Failure != nil && c.want.Failure.Cause == chain.Reset {
 						conn.endHalf()
 					}
-					<-released // reading nothing more
+					<-released // reads nothing more
 				})
 				w := webhookTo(t, by(WebhookOptions{URL: h.url}))
 				defer close(released)
@@ -601,9 +598,6 @@ func TestT2_AnEndpointThatDoesNotReadTheQuestionIsCutAtTheDeadline(t *testing.T)
 	}
 }
 
-// Callers hang up and endpoints break off at every moment; no answer may ever
-// reach another question than its own.
-// named is a request of that tool call.
 func TestWebhook_AnUnreachableEndpointIsAConnectFailure(t *testing.T) {
 	for way, by := range ways() {
 		t.Run(way, func(t *testing.T) {

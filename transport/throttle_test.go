@@ -17,8 +17,8 @@ func TestBreaker_IsHeldForAsLongAsAThrottlingEndpointAsks(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		after  func() string
-		// want is how long it is left alone; zero where the answer is a failure
-		// like any other.
+		// want is how long the endpoint is not called. Zero means that the response
+		// is an ordinary failure.
 		want time.Duration
 	}{
 		"429 with seconds":            {429, func() string { return "7" }, 7 * time.Second},
@@ -83,7 +83,7 @@ func TestBreaker_SaysThatAnEndpointAskedToBeLeftAlone(t *testing.T) {
 			time.Now().Add(12*time.Second).UTC().Format(time.RFC3339) + " (for another 12 s)"
 		same(t, failure(chain.BreakerOpen, want), public(t, ask(t, w)))
 		time.Sleep(12*time.Second + time.Millisecond)
-		ask(t, w) // the probe is throttled as well
+		ask(t, w) // the probe is throttled too
 		if got := w.Status().Breaker; got.State != BreakerOpen || !got.Throttled || time.Until(got.RetryAt) != 12*time.Second {
 			t.Errorf("after a probe that was throttled: %+v", got)
 		}

@@ -21,7 +21,7 @@ func TestAnInvocationIsUnwrappedByExactlyOneLevel(t *testing.T) {
 	for _, c := range []struct {
 		name, headers, says string
 		want                chain.Answer
-		detail              string // in it
+		detail              string // substring of the detail
 	}{
 		{"as Go's library returns it", "", `{"statusCode":200,"headers":{"Content-Type":"application/json"},"multiValueHeaders":null,"body":` + allow + `,"isBase64Encoded":false}`, allowing(), ""},
 		{"as a function URL's event has it", "", `{"statusCode":200,"headers":{},"body":` + allow + `,"isBase64Encoded":false,"cookies":null}`, allowing(), ""},
@@ -81,7 +81,7 @@ func TestAnInvocationIsUnwrappedByExactlyOneLevel(t *testing.T) {
 func TestWhatIsWrappedMeansWhatItMeansBare(t *testing.T) {
 	for _, c := range answers() {
 		if len(c.says) > 64<<10 {
-			continue // the wrapping would make it longer than it may be
+			continue // the wrapping would exceed the size limit
 		}
 		want := readAnswer([]byte(c.says), c.event)
 		wrapped := fmt.Sprintf(`{"statusCode":200,"isBase64Encoded":true,"body":%q}`, base64.StdEncoding.EncodeToString([]byte(c.says)))
@@ -96,8 +96,8 @@ func TestWhatIsWrappedMeansWhatItMeansBare(t *testing.T) {
 	}
 }
 
-// FuzzUnwrapInvocation holds the reader against the standard library's, which
-// is more lenient: what ours finds, that one must find in the text too.
+// FuzzUnwrapInvocation compares unwrapInvocation with encoding/json, which is
+// more lenient: it must find everything that unwrapInvocation finds.
 func FuzzUnwrapInvocation(f *testing.F) {
 	for _, said := range []string{
 		`{"statusCode":200,"body":"{\"decision\":\"allow\"}"}`, `{"statusCode":200,"body":"e30=","isBase64Encoded":true}`,

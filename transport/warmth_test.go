@@ -14,7 +14,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// fails in the way that a cause names.
+// failsBy fails with the given cause.
 func failsBy(cause chain.Cause) func(context.Context, question) (reply, *sendFailure) {
 	return func(context.Context, question) (reply, *sendFailure) {
 		return reply{}, &sendFailure{cause: cause, text: "failed", err: errors.New("so")}
@@ -74,7 +74,7 @@ func TestWebhook_IsColdOnceItsBreakerHasOpened(t *testing.T) {
 	}
 }
 
-// firsts remembers which calls found an endpoint cold.
+// firsts records the calls that found an endpoint cold.
 type firsts struct {
 	unobserved
 	mu   sync.Mutex
@@ -91,8 +91,8 @@ func TestWebhook_SaysHowLongTheCallsTookThatFoundItCold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, seen := &scripted{say: hangs}, &firsts{}
 		w := behind(s, BreakerOptions{}, seen)
-		within(t.Context(), t, w, chain.PreToolUse, time.Second) // in vain
-		w.Ask(t.Context(), hurriedFor(t, time.Second))           // counts for nothing
+		within(t.Context(), t, w, chain.PreToolUse, time.Second) // fails
+		w.Ask(t.Context(), hurriedFor(t, time.Second))           // not counted
 		s.say = func(ctx context.Context, q question) (reply, *sendFailure) {
 			time.Sleep(3 * time.Second)
 			return allows(ctx, q)
@@ -103,7 +103,7 @@ func TestWebhook_SaysHowLongTheCallsTookThatFoundItCold(t *testing.T) {
 		}
 		both.Wait()
 		s.say = allows
-		tryOnce(t, w) // warm
+		tryOnce(t, w) // the endpoint is warm now
 		if diff := cmp.Diff([]string{"1s false", "3s true", "3s true"}, seen.told); diff != "" {
 			t.Errorf("first calls (-want +got):\n%s", diff)
 		}
@@ -132,7 +132,7 @@ func TestWebhook_ATryCountsForNothing(t *testing.T) {
 			t.Errorf("%d failures in a row, want that of the one call", got)
 		}
 		s.say = fails
-		tryOnce(t, w) // opens it
+		tryOnce(t, w) // opens the breaker
 		asked := s.asked.Load()
 		if got := try(); got != "breaker_open" || s.asked.Load() != asked {
 			t.Errorf("a try behind an open breaker got %s, %d questions", got, s.asked.Load()-asked)
@@ -167,8 +167,8 @@ func TestWebhook_ATryIsHeldToTheContractAndTheLimit(t *testing.T) {
 	}
 }
 
-// coldStart is an endpoint that starts for three seconds when it is first
-// asked, by whomever, and then answers at once, whoever has given up meanwhile.
+// coldStart is an endpoint that takes three seconds to start, beginning with
+// the first request, even if that is given up. Then it answers at once.
 func coldStart() func(c *hookConn) {
 	var first sync.Once
 	started := make(chan struct{})

@@ -6,7 +6,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// saidByHTTP is an endpoint that answers every question with that text.
+// saidByHTTP is an endpoint that answers every request with the text.
 func saidByHTTP(t *testing.T, says string) chain.Binding {
 	t.Helper()
 	h := listen(t, nil, func(c *hookConn) {

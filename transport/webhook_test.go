@@ -25,7 +25,7 @@ func TestWebhook_SendsTheEnvelopeAsItIsAndSaysWhoAsks(t *testing.T) {
 				w, h := inBubble(t, by(WebhookOptions{
 					URL:     "http://hook.test/ask?team=a",
 					Headers: http.Header{"x-team": {"platform", "security"}, "Authorization": {"Bearer CANARY"}},
-					// A version, as the program's own main would put it.
+					// With a version, as main sets it.
 					UserAgent: "hookgate/1.2.3",
 				}), nil, func(c *hookConn) {
 					for c.next() {
@@ -41,7 +41,7 @@ func TestWebhook_SendsTheEnvelopeAsItIsAndSaysWhoAsks(t *testing.T) {
 				ctx := WithTraceparent(t.Context(), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 				for range 2 {
 					w.Ask(ctx, chain.Call{Request: req, Allowed: 5 * time.Second, Deadline: time.Now().Add(4200 * time.Millisecond)})
-					ctx = t.Context() // the second without a trace
+					ctx = t.Context() // the second call has no traceparent
 				}
 				heard := h.heard()
 				keys := []string{heard[0].header.Get("Idempotency-Key"), heard[1].header.Get("Idempotency-Key")}
@@ -211,7 +211,7 @@ func TestT3_AnAnswerOneByteOverTheCapIsAFailure(t *testing.T) {
 func TestWebhook_AnAnswerAfterTheDeadlineIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := behind(&scripted{say: func(context.Context, question) (reply, *sendFailure) {
-			time.Sleep(time.Second) // and no notice taken of the deadline
+			time.Sleep(time.Second) // ignores the deadline
 			return says(`{"decision":"allow"}`)
 		}}, BreakerOptions{}, nil)
 		got := within(t.Context(), t, w, chain.PreToolUse, time.Second)

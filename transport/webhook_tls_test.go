@@ -92,7 +92,7 @@ func TestWebhook_AnswersNobodyAskedForAreNoAnswersUnderTLSEither(t *testing.T) {
 	}
 }
 
-// over2 starts a hook that speaks HTTP/2 and a webhook to it.
+// over2 starts a hook that speaks HTTP/2, and returns a webhook for it.
 func over2(t *testing.T, serve func(c *hookConn)) (*Webhook, *hook) {
 	t.Helper()
 	ca := newAuthority(t)
@@ -127,8 +127,8 @@ func TestWebhook_OverHTTP2TooAQuestionIsRepeatedOnceAndOnlyAfterAReusedConnectio
 		c.sayFrame(frame{kind: frameReset, stream: stream, payload: []byte{0, 0, 0, 7}})
 	}
 	for name, c := range map[string]struct {
-		// meet is what the connection does to the nth question on it; true
-		// means that it goes on.
+		// meet handles the nth request on a connection. It returns whether the
+		// connection continues.
 		meet  func(c *hookConn, stream uint32, nth int) bool
 		want  []string
 		heard int

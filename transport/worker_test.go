@@ -36,8 +36,8 @@ func saidByWorker(t *testing.T, says string) chain.Binding {
 	return newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "each", "file:"+written(t, says))}})
 }
 
-// obedient is a worker of one process that does what each call's input says.
-// It is started again at once.
+// obedient is a worker with one process that performs the steps in each call's
+// input. A failed process is restarted at once.
 func obedient(t *testing.T) *Worker {
 	t.Helper()
 	return newWorker(t, WorkerOptions{Processes: 1, Backoff: Backoff{Min: 1, Max: 1}, Command: CommandOptions{Argv: self(t, "obey")}})
@@ -53,7 +53,7 @@ func told(tb testing.TB, steps ...string) chain.Call {
 	return call(request(tb, chain.PreToolUse, string(input)), plenty)
 }
 
-// pid is the process that answers.
+// pid returns the pid of the process that answers.
 func pid(t *testing.T, w *Worker) int {
 	t.Helper()
 	a := w.Ask(t.Context(), told(t, "facts"))
@@ -228,8 +228,9 @@ func TestACallIsNotFailedByAProcessThatDiedBeforeIt(t *testing.T) {
 	t.Parallel()
 	w := obedient(t)
 	for range 20 {
-		// It dies at any moment from here to the middle of the next call,
-		// which may be asked only once it is known that nobody heard it.
+		// The process dies at any time from here to the middle of the next call. That
+		// call may be sent to another process only if the dead one certainly did not
+		// read it.
 		same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
 		p, f := w.pool.take(t.Context(), plain(t))
 		if f != nil {
@@ -286,19 +287,19 @@ func TestT2_AProcessThatDoesNotReadCannotHoldTheCall(t *testing.T) {
 	}
 }
 
-// never is a backoff after which no test asks again.
+// never is a backoff longer than any test.
 func never() Backoff { return Backoff{Min: time.Hour, Max: time.Hour} }
 
-// givesUp are the ways in which a call ends before its answer, none of them
-// the process's fault. Each returns once the worker's only process was asked
+// givesUp are the ways in which a call ends before its answer, through no fault
+// of the process. Each returns once the worker's only process has the request
 // and the call has given up.
 func givesUp() map[string]func(t *testing.T, w *Worker, c chain.Call) {
 	short := func(late chain.Cause) func(*testing.T, *Worker, chain.Call) {
 		return func(t *testing.T, w *Worker, c chain.Call) {
 			t.Helper()
 			eventually(t, "the process is up", func() bool { return w.Status().Workers.Alive == 1 })
-			// However slow the machine is, at some point there is time enough
-			// to ask.
+			// The machine may be slow, so the time is doubled until it suffices to send
+			// the request.
 			c.Late = late
 			for c.Allowed = 50 * time.Millisecond; !busy(w); c.Allowed *= 2 {
 				c.Deadline = time.Now().Add(c.Allowed)
@@ -321,7 +322,7 @@ func givesUp() map[string]func(t *testing.T, w *Worker, c chain.Call) {
 	}
 }
 
-// busy says that no process is free.
+// busy reports whether no process is free.
 func busy(w *Worker) bool {
 	w.pool.mu.Lock()
 	defer w.pool.mu.Unlock()
@@ -348,7 +349,7 @@ func TestT5_AnAnswerThatNobodyWaitsForIsThrownAway(t *testing.T) {
 					Processes: 1, Patience: plenty, Backoff: never(), Command: CommandOptions{Argv: self(t, append(c.before, "obey")...)},
 				})
 				giveUp(t, w, told(t, c.steps...))
-				// Another call waits for the process, and gets its own answer.
+				// Another call waits for the process, and must get its own answer.
 				next := make(chan chain.Answer, 1)
 				go func() { next <- w.Ask(t.Context(), told(t, `say:{"decision":"deny","reason":"fresh"}`+"\n")) }()
 				eventually(t, "it waits", func() bool {
@@ -396,7 +397,7 @@ func TestImpatientCallersStarveNobody(t *testing.T) {
 func TestACallWithoutTimeIsNotPutToAProcess(t *testing.T) {
 	t.Parallel()
 	w, mark := obedient(t), t.TempDir()+"/mark"
-	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine))) // it is up
+	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine))) // the process is running
 	c := told(t, "mark:"+mark, sayAllowLine)
 	c.Deadline, c.Allowed = time.Now(), 0
 	same(t, c.Expired(""), w.Ask(t.Context(), c))
@@ -516,7 +517,7 @@ func TestAWorkerThatCannotBeStartedSaysSoInEveryCall(t *testing.T) {
 
 func TestAnAnswerEndsARunOfFailures(t *testing.T) {
 	t.Parallel()
-	// The second failure in a row is followed by an hour.
+	// After a second failure in a row, the backoff would be an hour.
 	w := newWorker(t, WorkerOptions{Processes: 1, Backoff: Backoff{Min: time.Millisecond, Max: time.Hour}, Command: CommandOptions{Argv: self(t, "obey")}})
 	for range 30 {
 		same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
@@ -571,7 +572,7 @@ func TestT7_CloseEndsProcessesAsAFilterEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "obey")}})
-	// Between two questions it writes its file once stdin has ended.
+	// polite is between two requests, and writes its file at EOF on stdin.
 	polite := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "mark:"+dir+"/began", "read", "mark:"+dir+"/parted")}})
 	deaf := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "child:012,"+dir+"/deaf", "wait")}})
 	same(t, allowing(), w.Ask(t.Context(), told(t, sayAllowLine)))
@@ -586,7 +587,7 @@ func TestT7_CloseEndsProcessesAsAFilterEnds(t *testing.T) {
 		if got := w.Status().Workers.Alive; got != 0 {
 			t.Errorf("%d processes run", got)
 		}
-		w.Close() // a second time changes nothing
+		w.Close() // a second Close has no effect
 	}
 	if _, err := os.Stat(dir + "/parted"); err != nil {
 		t.Errorf("the process was not let to exit by itself: %v", err)

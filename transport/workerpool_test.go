@@ -11,17 +11,17 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// idleProcess is a process that no call will really ask.
+// idleProcess is a process that is never actually used.
 func idleProcess() *workerProcess { return newWorkerProcess(&process{}) }
 
-// took is what one call got from a pool, and when.
+// took is what a call got from the pool, and after how long.
 type took struct {
 	process *workerProcess
 	failure *chain.Failure
 	after   time.Duration
 }
 
-// taking takes from the pool in the background.
+// taking calls take in the background.
 func taking(ctx context.Context, q *pool, c chain.Call) <-chan took {
 	began := time.Now()
 	got := make(chan took, 1)
@@ -108,13 +108,13 @@ func TestAProcessHandedToACallThatLeavesGoesToTheNext(t *testing.T) {
 	me := &waiter{turn: make(chan turn, 1)}
 	q.waiting = []*waiter{me}
 	p := idleProcess()
-	q.offer(p) // at the same moment as
+	q.offer(p) // at the same moment as the next line
 	q.leave(me)
 	if got, f := q.take(t.Context(), plain(t)); got != p || f != nil {
 		t.Errorf("the process was lost: %+v", f)
 	}
 	me.turn <- turn{failure: &chain.Failure{}}
-	q.leave(me) // a failure is for nobody else
+	q.leave(me) // a failure is not passed on
 	if len(q.idle) > 0 {
 		t.Error("a failure became a process")
 	}
@@ -125,7 +125,7 @@ func TestWithoutHopeACallFailsAtOnce(t *testing.T) {
 		q := newPool(2)
 		q.fell(0, fall{cause: chain.Worker, why: "the last one exited with status 1", detail: "stderr: a", again: time.Now().Add(9 * time.Second)})
 		waits := taking(t.Context(), q, call(request(t, chain.PreToolUse, `{}`), 4*time.Second))
-		synctest.Wait() // for the seat that is still being started
+		synctest.Wait() // while the other seat is still being started
 		q.fell(1, fall{cause: chain.Spawn, why: "it could not be started: x", detail: "stderr: b", again: time.Now().Add(5 * time.Second)})
 		want := chain.Fail(chain.Spawn, "has no running process, because it could not be started: x; it is started again in 5s", "stderr: b").Failure
 		for _, got := range []took{<-waits, <-taking(t.Context(), q, call(request(t, chain.PreToolUse, `{}`), 4*time.Second))} {

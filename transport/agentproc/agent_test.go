@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bridge is the other side of an agent under test.
+// bridge is the bridge's side of an agent under test.
 type bridge struct {
 	in  *io.PipeWriter // what the agent reads
 	out *bufio.Reader  // what it writes
@@ -52,7 +52,7 @@ func (b *bridge) say(t *testing.T, line string) {
 	}
 }
 
-// written is an agent on a finished input, and what it writes.
+// written is an agent whose input has ended, and what it writes.
 func written(t *testing.T) (*Agent, *strings.Builder) {
 	t.Helper()
 	var out strings.Builder
@@ -202,7 +202,7 @@ func TestAnAgentThatCannotWriteIsTold(t *testing.T) {
 	}
 }
 
-// asked is what came of an Ask.
+// asked is the result of an Ask.
 type asked struct {
 	answer Answer
 	err    error
@@ -233,7 +233,7 @@ func TestAnAgentGetsTheAnswerToItsOwnRequest(t *testing.T) {
 	}
 	b.say(t, `{"type":"permission_response","request_id":"unknown","behavior":"allow"}`)
 	b.say(t, `{"type":"permission_response","request_id":"1","behavior":"deny","message":"no"}`)
-	b.say(t, `{"type":"permission_response","request_id":"1","behavior":"allow"}`) // once is enough
+	b.say(t, `{"type":"permission_response","request_id":"1","behavior":"allow"}`) // a repeated answer has no effect
 	b.say(t, `{"type":"permission_response","request_id":"x","behavior":"allow","updated_input":{"a":1}}`)
 	if got := <-second; got.err != nil || verdict(got.answer, nil) != "not run: no" {
 		t.Errorf("second %+v", got)
@@ -298,7 +298,8 @@ func TestAnAgentThatStopsWaitingHasNoPermission(t *testing.T) {
 	if said := <-got; said.err == nil || said.err.Error() != `request "1" was not answered: the user pressed stop` || said.answer.Behavior != Deny {
 		t.Errorf("%+v", said)
 	}
-	// Nobody waits for it, and however often it comes it holds nobody up.
+	// Nobody waits for the answer. However often it is repeated, it must block
+	// nobody.
 	for range 3 {
 		b.say(t, `{"type":"permission_response","request_id":"1","behavior":"allow"}`)
 	}
@@ -340,7 +341,7 @@ func Example_agent() {
 	in := strings.NewReader(`{"type":"turn","message":"clean up","session_id":"","protocol_version":"0.4","permission":true}
 {"type":"permission_response","request_id":"1","behavior":"deny","message":"denied by hook 'guard': not here"}
 `)
-	var out strings.Builder // os.Stdin and os.Stdout in a program
+	var out strings.Builder // os.Stdin and os.Stdout in a real program
 	a, err := ReadTurn(in, &out)
 	if err != nil {
 		fmt.Println(err)

@@ -38,7 +38,8 @@
 //   - A12 The first valid session_id and the first result count; later ones
 //     change nothing.
 //   - A13 The zero value of every type refuses.
-//   - A14 What a reference in a profile's env stands for is in no failure and in
-//     no line of the log, whatever the agent writes to stderr, or says that is
-//     no event or an error. What it says to its caller is its own.
+//   - A14 The values of variables to which a profile's env refers appear neither
+//     in a failure nor in the log, even if the agent writes them to stderr, in
+//     an error event or in a line that is not an event. What the agent tells its
+//     caller is not filtered.
 package agentproc

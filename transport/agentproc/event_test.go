@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// same compares events by what they say, and not by what they carry along.
+// same compares what events say, without the raw members that they carry.
 func same() cmp.Option {
 	return cmp.Options{
 		cmp.AllowUnexported(event{}, PermissionRequest{}),

@@ -9,9 +9,9 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// FuzzEvent holds that no line is read two ways: the scanner of damaged lines
-// never finds another request than the strict reader, and what is asked for
-// makes an envelope.
+// FuzzEvent checks that no line can be read in two ways: idScanner never finds
+// another request than the strict reader, and every accepted request forms an
+// envelope.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"partial","text":"hi","role":"thinking","session_id":"s"}`,
@@ -56,8 +56,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// FuzzTurn holds that a turn that was read is written so that it is read the
-// same again, on one line.
+// FuzzTurn checks that a parsed turn is written on one line and parsed to the
+// same turn again.
 func FuzzTurn(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"turn","message":"hi","session_id":"s","from_user":"u","protocol_version":"0.4","session_name":"n","attachments":[{"kind":"image","url":"https://x","size":3}],"permission":true}`,
@@ -72,7 +72,7 @@ func FuzzTurn(f *testing.F) {
 		}
 		turn.SessionName = turn.sessionName()
 		for i := range turn.Attachments {
-			turn.Attachments[i].Kind = "file" // any other may be written as "other"
+			turn.Attachments[i].Kind = "file" // any other kind is written as "other"
 		}
 		text := string(turn.line())
 		if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
@@ -88,8 +88,8 @@ func FuzzTurn(f *testing.F) {
 	})
 }
 
-// FuzzResponse holds that an allow was said once and in so many words, and that
-// what was read is written so that it is read the same again.
+// FuzzResponse checks that an allow was stated exactly once, and that a parsed
+// response is written and parsed to the same response again.
 func FuzzResponse(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"permission_response","request_id":"1","behavior":"allow","updated_input":{"a":1}}`,
@@ -120,8 +120,8 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// FuzzTemplate holds that filling a text never looks into the values, and that
-// a path stays where the profile puts it.
+// FuzzTemplate checks that values are never interpreted when a text is filled,
+// and that a path stays where the profile puts it.
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"work/{{SESSION_ID}}/{{SESSION_NAME}}.d", "s-1", "default"},
@@ -152,7 +152,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzLines holds that lines come out as they are cut, whatever their length.
+// FuzzLines checks that lines of any length are split correctly.
 func FuzzLines(f *testing.F) {
 	f.Add("a\nbb\n\nccc", uint8(2))
 	f.Add(strings.Repeat("x", 100_000)+"\ny\n", uint8(200))

@@ -74,11 +74,11 @@ func TestAnAgentMayFlushWhileItIsEnded(t *testing.T) {
 	if err == nil || err.Error() != "the caller stopped waiting: the client closed the connection" || result.Succeeded {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if diff := cmp.Diff([]string{"ready"}, sink.texts()); diff != "" { // nobody is there to take more
+	if diff := cmp.Diff([]string{"ready"}, sink.texts()); diff != "" { // the caller is gone and takes nothing more
 		t.Errorf("partials (-want +got):\n%s", diff)
 	}
 
-	// The turn's time may run out before the agent has got ready.
+	// The turn's time may be up before the agent is ready.
 	for p.Timeout = 100 * time.Millisecond; ; p.Timeout *= 2 {
 		sink = &recorder{}
 		result = run(t, &p, sink, nil)
@@ -167,7 +167,7 @@ func TestA6_NothingOfTheGroupOutlivesTheTurn(t *testing.T) {
 	eventually(t, func() bool { return !alive(pid) }, "the child is alive")
 }
 
-// eventually waits for the kernel to be done with a process.
+// eventually waits for the kernel to finish with a process.
 func eventually(t *testing.T, done func() bool, what string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -181,7 +181,7 @@ func TestA6_ADescendantThatLeftTheGroupCannotHoldTheTurn(t *testing.T) {
 	for _, mode := range []string{"leaves-escaped-child", "leaves-chatty-child"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			// It holds the agent's input too, and does not read it.
+			// The descendant also holds the agent's input, and does not read it.
 			turn := Turn{Message: strings.Repeat("m", 1<<20)}
 			result, err := Run(t.Context(), turn, Options{Profile: profile(t, mode), Sink: &recorder{}})
 			if err != nil || !result.Succeeded {
@@ -231,7 +231,7 @@ func TestA6_AnAgentThatLeavesItsOwnGroupIsKilledAllTheSame(t *testing.T) {
 			t.Fatalf("%+v", result)
 		}
 	}
-	for _, said := range sink.texts() { // its child's word, and its own number
+	for _, said := range sink.texts() { // its child's word, and its own pid
 		if pid, err := strconv.Atoi(said); err == nil && alive(pid) || err != nil && said != "deaf" {
 			t.Errorf("%s is alive, or no number: %v", said, err)
 		}
@@ -307,7 +307,7 @@ func TestAProgramThatCannotBeStartedIsAFailureThatSaysWhy(t *testing.T) {
 			p := profile(t, "waits")
 			p.Command, p.Cwd = c.command, c.cwd
 			found := p.Findable()
-			if name == "not this kind" { // which the system alone can tell
+			if name == "not this kind" { // only the system can tell
 				if found != nil {
 					t.Errorf("findable says %v", found)
 				}
@@ -414,7 +414,7 @@ func TestA14_WhatAReferenceStandsForIsInNoFailureAndNoLog(t *testing.T) {
 		mode  string
 		lines []string
 		want  chain.Failure
-		log   string // that the log has
+		log   string // substring of the log
 	}{
 		"on stderr": {"grumbles", []string{"401 with " + secret}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: " + unshown}, ""},
 		"on stderr before so much that it is gone":  {"grumbles", []string{secret, strings.Repeat("e", 64<<10)}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: " + unshown}, ""},
@@ -459,7 +459,7 @@ func TestA6_TwoHundredTurnsAtOnceLeaveNothingBehind(t *testing.T) {
 	asked.Add(turns)
 	d := deciderFunc(func(context.Context, *PermissionRequest, *chain.Request) Answer {
 		asked.Done()
-		asked.Wait() // all two hundred are there at once
+		asked.Wait() // all two hundred ask at the same time
 		return Answer{Behavior: Allow}
 	})
 	for range turns {

@@ -18,8 +18,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// The test binary is its own agent: with agentMode set it behaves as that mode
-// says instead of running tests.
+// The test binary is its own agent: if agentMode is set, it behaves as that
+// mode says and runs no tests.
 const (
 	agentMode  = "HOOKGATE_TEST_AGENT"
 	agentLines = "HOOKGATE_TEST_LINES" // a JSON array of what "lines" prints
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// exit ends the process at once: the ordinary way out prints to standard error
-// where tests are run for coverage.
+// exit ends the process at once. os.Exit would print to stderr when tests are
+// run with coverage.
 func exit(code int) { syscall.Exit(code) }
 
 // beAgent is the agent's main.
@@ -60,7 +60,7 @@ func beAgent(mode string) {
 		must(a.Result(verdict(a.Ask(context.Background(), PermissionRequest{ToolName: "Bash", Input: json.RawMessage(`{"command":"ls"}`)})), nil))
 	case "asks-of-many":
 		asksOfMany(mustReadTurn())
-	case "asks-raw": // lines of its own, then everything that comes back
+	case "asks-raw": // prints its own lines, then all responses
 		readTurn()
 		printLines()
 		n := strings.Count(os.Getenv(agentLines), typePermissionRequest)
@@ -94,7 +94,7 @@ func beAgent(mode string) {
 		must(os.Stdin.Close())
 		printLines()
 		wait()
-	case "fills-its-input": // asks and never reads what it is told
+	case "fills-its-input": // asks and never reads the responses
 		readTurn()
 		for i := range 3000 {
 			fmt.Printf(`{"type":"permission_request","request_id":"%d","tool_name":"Bash","input":[]}`+"\n", i)
@@ -113,7 +113,7 @@ func beAgent(mode string) {
 		printLines()
 		wait()
 	case "changes-group":
-		child("ignores-sigterm", false) // stays in the group, and keeps its number in use
+		child("ignores-sigterm", false) // stays in the group, and so keeps its number in use
 		leader, _ := strconv.Atoi(os.Getenv(agentLines))
 		must(syscall.Setpgid(0, leader))
 		fmt.Printf(`{"type":"partial","text":"%d"}`+"\n", os.Getpid())
@@ -135,7 +135,7 @@ func beAgent(mode string) {
 	}
 }
 
-// printMuch prints four times what may wait for a sink.
+// printMuch prints four times maxWaiting.
 func printMuch() {
 	for range 64 {
 		fmt.Printf(`{"type":"partial","text":"%s"}`+"\n", strings.Repeat("p", maxWaiting/16))
@@ -176,8 +176,8 @@ func verdict(answer Answer, err error) string {
 	return "ran"
 }
 
-// wait waits to be killed. Since a signal might come, the runtime does not take
-// it for a deadlock.
+// wait waits to be killed. It expects a signal, so that the runtime does not
+// report a deadlock.
 func wait() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
 	select {}
@@ -196,7 +196,7 @@ func mustReadTurn() *Agent {
 	return a
 }
 
-// readRaw reads one line, without help of the package under test.
+// readRaw reads one line, without using the package under test.
 func readRaw() string {
 	var line []byte
 	for one := make([]byte, 1); ; {
@@ -213,7 +213,7 @@ func readRaw() string {
 
 func readTurn() { readRaw() }
 
-// afterTurn is what comes on stdin behind the turn line of a turn without
+// afterTurn is what follows the turn line on stdin in a turn without
 // permission.
 func afterTurn(a *Agent) string {
 	if a.Turn.Permission {
@@ -238,7 +238,7 @@ func printLines() {
 	}
 }
 
-// child starts a process that inherits all three streams, and prints its number.
+// child starts a process that inherits all three streams, and prints its pid.
 func child(mode string, escaped bool) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{agentMode + "=" + mode}
@@ -248,7 +248,7 @@ func child(mode string, escaped bool) {
 	fmt.Printf(`{"type":"result","text":"%d"}`+"\n", cmd.Process.Pid)
 }
 
-// profile is one that runs the test binary in a mode.
+// profile is a profile that runs the test binary in a mode.
 func profile(t *testing.T, mode string) Profile {
 	t.Helper()
 	self, err := os.Executable()
@@ -277,7 +277,7 @@ func printing(t *testing.T, mode string, lines ...string) Profile {
 	return p
 }
 
-// recorder is a sink that remembers.
+// recorder is a sink that records.
 type recorder struct {
 	partials  []Partial
 	responses []Response
@@ -309,8 +309,8 @@ func (r *recorder) texts() []string {
 	return texts
 }
 
-// behaviors are what the agent was told, in order, and why where that was not
-// decided.
+// behaviors are the responses to the agent, in order, with the cause of those
+// that were not decided.
 func (r *recorder) behaviors() string {
 	var told []string
 	for _, a := range r.responses {
@@ -330,12 +330,12 @@ func (f deciderFunc) Decide(ctx context.Context, req *PermissionRequest, envelop
 	return f(ctx, req, envelope)
 }
 
-// allowAll allows.
+// allowAll allows every request.
 func allowAll() Decider {
 	return deciderFunc(func(context.Context, *PermissionRequest, *chain.Request) Answer { return Answer{Behavior: Allow} })
 }
 
-// nobody is a decider who must not be asked.
+// nobody is a decider that must not be asked.
 func nobody(t *testing.T) Decider {
 	t.Helper()
 	return deciderFunc(func(_ context.Context, r *PermissionRequest, _ *chain.Request) Answer {
@@ -344,7 +344,7 @@ func nobody(t *testing.T) Decider {
 	})
 }
 
-// run runs a turn that must come to an end by itself.
+// run runs a turn that must end by itself.
 func run(t *testing.T, p *Profile, sink Sink, d Decider) Result {
 	t.Helper()
 	result, err := Run(t.Context(), Turn{Message: "hi"}, Options{Profile: *p, Sink: sink, Decider: d})
@@ -354,7 +354,7 @@ func run(t *testing.T, p *Profile, sink Sink, d Decider) Result {
 	return result
 }
 
-// alive reports whether a process is there and no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

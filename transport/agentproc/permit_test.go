@@ -73,7 +73,7 @@ func TestA5_WithoutPermissionNothingComesBehindTheTurnLine(t *testing.T) {
 	if !strings.Contains(result.Text, `"more":"\"\" EOF"`) {
 		t.Errorf("the agent got %s", result.Text)
 	}
-	// Nor where the agent asks all the same.
+	// The same applies if the agent asks nevertheless.
 	p = printing(t, "asks-raw", requestLine("1", ""))
 	sink := &recorder{}
 	result = run(t, &p, sink, nobody(t))
@@ -85,7 +85,7 @@ func TestA5_WithoutPermissionNothingComesBehindTheTurnLine(t *testing.T) {
 func TestFiftyRequestsAreOpenAtOnceAndEachGetsItsOwnAnswer(t *testing.T) {
 	var asked sync.WaitGroup
 	asked.Add(50)
-	// Nobody is answered before all have asked, and each gets its own input.
+	// Nobody is answered before all have asked, and each must get its own input.
 	d := deciderFunc(func(_ context.Context, r *PermissionRequest, _ *chain.Request) Answer {
 		asked.Done()
 		asked.Wait()
@@ -108,8 +108,8 @@ func TestFiftyRequestsAreOpenAtOnceAndEachGetsItsOwnAnswer(t *testing.T) {
 func TestA2_EachRequestIsAnsweredOnceOrNotAtAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines []string
-		want  string // what the agent was told
-		back  string // what the first answer must contain
+		want  string // the responses to the agent
+		back  string // substring of the first response
 	}{
 		"a malformed one is denied":           {[]string{requestLine("1", `,"input":{}`)}, "1=deny/malformed", "denied: the request is malformed: duplicate object member name"},
 		"one without a tool is denied":        {[]string{`{"type":"permission_request","request_id":"1","input":{}}`}, "1=deny/malformed", `denied: the request is malformed: no string \"tool_name\"`},
@@ -146,7 +146,7 @@ func TestA2_ARequestWithoutAnIDIsNotAnswered(t *testing.T) {
 	}
 }
 
-// heldDecider lets a test see what is asked, and answers when told to.
+// heldDecider shows the test what is asked, and answers when it is released.
 type heldDecider struct {
 	asked   chan string
 	release chan struct{}
@@ -156,7 +156,7 @@ func newHeldDecider() *heldDecider {
 	return &heldDecider{asked: make(chan string, 10), release: make(chan struct{})}
 }
 
-// Decide allows, whatever came up while it was held.
+// Decide allows, whatever happened while it was held.
 func (d *heldDecider) Decide(ctx context.Context, r *PermissionRequest, _ *chain.Request) Answer {
 	d.asked <- r.ToolName
 	select {
@@ -251,8 +251,8 @@ func talk(t *testing.T, d Decider) (*conversation, *pipe) {
 func TestA3_WhatIsDecidedWhileTheIDTurnsAmbiguousIsDenied(t *testing.T) {
 	d := newHeldDecider()
 	c, out := talk(t, d)
-	// A decider that allows in spite of its context is overruled at the moment
-	// of writing.
+	// A decider that allows although its context is cancelled is overruled when
+	// the response is written.
 	c.takeLine(t.Context(), []byte(requestLine("1", "")), nil)
 	<-d.asked
 	c.takeLine(t.Context(), []byte(requestLine("1", `,"input":{}`)), nil)
@@ -275,7 +275,7 @@ func TestA4_NothingIsAnsweredAfterAnError(t *testing.T) {
 	if len(out.lines) != 0 || len(d.asked) != 0 {
 		t.Errorf("%d lines written, %d more asked", len(out.lines), len(d.asked))
 	}
-	// Not even what was on its way.
+	// Not even a response that was queued already.
 	c.outbox.write(frame{response: Response{RequestID: "3"}})
 	if len(out.lines) != 0 {
 		t.Errorf("written: %s", <-out.lines)
@@ -308,7 +308,7 @@ func TestA7_OneRequestTooManyIsDenied(t *testing.T) {
 			t.Errorf("the agent got %s", got)
 		}
 	}
-	c.asking.Wait() // both places are free again
+	c.asking.Wait() // both slots are free again
 	c.takeLine(t.Context(), []byte(requestLine("4", "")), nil)
 	if got := <-out.lines; !strings.Contains(got, `"request_id":"4","behavior":"allow"`) {
 		t.Errorf("the fourth got %s", got)
@@ -423,7 +423,7 @@ func TestA7_ALineOverTheBoundIsDroppedAndDeniedIfItAsked(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			// The agent does not wait for the answer, so that it may have ended.
+			// The agent does not wait for the response, so it may have ended before it.
 			if told := sink.behaviors(); told != c.told && told != "" {
 				t.Errorf("told %q, want %q", told, c.told)
 			}
@@ -444,7 +444,7 @@ func TestA7_ARequestOverTheBoundIsDenied(t *testing.T) {
 func TestA11_ASinkThatBlocksKeepsNoAnswerBack(t *testing.T) {
 	answered := make(chan struct{})
 	sink := &recorder{}
-	// The sink is busy with the partial until the request behind it has been
+	// The sink is blocked in the partial until the request after it has been
 	// decided.
 	sink.onPartial = func(ctx context.Context, _ Partial) error {
 		select {
@@ -480,7 +480,7 @@ func TestA11_WhatWaitsForASlowSinkIsBoundedAndNothingIsLost(t *testing.T) {
 			}
 			d.close()
 		}()
-		synctest.Wait() // one is with the sink, and four wait
+		synctest.Wait() // one is with the sink, and four are queued
 		d.place()(&Response{RequestID: "1"})
 		if given != 5 {
 			t.Errorf("%d pieces are on their way", given)
@@ -503,7 +503,7 @@ func TestAResponseComesBeforeWhatTheAgentSaysToIt(t *testing.T) {
 		go func() { ended <- d.run(t.Context()) }()
 		d.partial(Partial{Text: "before"})
 		written, givenUp := d.place(), d.place()
-		d.partial(Partial{Text: "thanks"}) // read while the writer of the response has not come back
+		d.partial(Partial{Text: "thanks"}) // read before the writer of the response has returned
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"before"}, told); diff != "" {
 			t.Errorf("while the response is written (-want +got):\n%s", diff)

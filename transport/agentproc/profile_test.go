@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// usable is a profile that passes the check.
+// usable is a valid profile.
 func usable() Profile {
 	p := DefaultProfile()
 	p.Name, p.Dir, p.Command = "coder", "/agents", "./run"
@@ -241,10 +241,10 @@ func TestABareNameIsLookedForInThePathOfTheAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(second) // where a relative place in the path would lead
+	t.Chdir(second) // where a relative directory of PATH would lead
 	for command, want := range map[string]string{
 		"both":      filepath.Join(first, "both"),
-		"plain":     filepath.Join(second, "plain"), // the first may not be executed
+		"plain":     filepath.Join(second, "plain"), // the first is not executable
 		"dir":       filepath.Join(second, "dir"),   // the first is a directory
 		"nowhere":   "",
 		"./both":    "/agents/both",

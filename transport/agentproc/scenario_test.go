@@ -9,7 +9,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// heard is what the bridge makes of a turn.
+// heard is how the bridge reports a turn.
 type heard struct {
 	Text, Error, Session, Usage string
 	Exit                        int

@@ -1,5 +1,6 @@
-// Package output holds what programs and endpoints wrote when something went wrong:
-// the end of it, on one line, and none of it if it contains a secret.
+// Package output prepares what failed programs and endpoints wrote for failures
+// and logs: it keeps the end, on one line, and shows none of it if it contained
+// a secret.
 package output
 
 import (

@@ -69,7 +69,7 @@ func TestT3_WhatWasSaidBeforeItsTimeWasOverIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = errors.Join(r.Close(), w.Close()) }() // what holds the other end is a daemon
+	defer func() { _ = errors.Join(r.Close(), w.Close()) }() // as if a daemon held the other end
 	if _, err := w.WriteString("no memory\n"); err != nil {
 		t.Fatal(err)
 	}
