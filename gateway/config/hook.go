@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -315,8 +316,11 @@ func (r *reading) tools(v value) []string {
 		if !ok || !r.printable(item, s, maxName) {
 			continue
 		}
-		if strings.ContainsAny(s, `|^$\()[]+`) || strings.Contains(s, ".*") {
+		switch {
+		case strings.ContainsAny(s, `|^$\()[]{}+?`) || strings.Contains(s, ".*"):
 			r.warn(item, "%s is taken literally, not as a regular expression: only * is a wildcard", quote(s))
+		case strings.ContainsFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' }):
+			r.warn(item, "%s is taken literally, as the name of one tool: blanks and commas are part of it", quote(s))
 		}
 		names = append(names, s)
 	}

@@ -18,7 +18,7 @@ type pointer []string
 // requestFields are the request fields that the contract defines.
 func requestFields() []string {
 	return []string{
-		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "input", "output", "is_error",
+		"hook_schema", "event", "workspace", "agent_id", "tool_call_id", "tool_name", "tool_alias", "input", "output", "is_error",
 	}
 }
 

@@ -108,8 +108,8 @@ hooks:
   - {name: c, url: "http://127.0.0.1:8000/"}
   - {name: d, url: "http://[::1]/"}
   - {name: e, url: "http://LocalHost/"}
-  - {name: f, use: shell, tools: ["Edit|Write", "mcp__.*", "mcp__*", fs.read]}
-  - {name: g, use: shell, when: [{field: /inputs/command, exists: true}, {field: /session, exists: true}, {field: /input, exists: true}]}
+  - {name: f, use: shell, tools: ["Edit|Write", "mcp__.*", "mcp__*", fs.read, "mcp__{a,b}__*", "Bas?", " Bash", "Edit, Write"]}
+  - {name: g, use: shell, when: [{field: /inputs/command, exists: true}, {field: /session, exists: true}, {field: /input, exists: true}, {field: /tool_alias, exists: true}]}
   - {name: h, use: shell, event: post_tool_use, on_failure: allow, when: [{field: /output, exists: true}]}
 budget_ms: 20000
 `,
@@ -130,6 +130,10 @@ budget_ms: 20000
 		`hooks.yaml:4: hooks[1] "b": url: calls and answers are sent to dlp.example.com in plain text: anyone on the network path can read and change them`,
 		`hooks.yaml:8: hooks[5] "f": tools[0]: "Edit|Write" is taken literally, not as a regular expression: only * is a wildcard`,
 		`hooks.yaml:8: hooks[5] "f": tools[1]: "mcp__.*" is taken literally, not as a regular expression: only * is a wildcard`,
+		`hooks.yaml:8: hooks[5] "f": tools[4]: "mcp__{a,b}__*" is taken literally, not as a regular expression: only * is a wildcard`,
+		`hooks.yaml:8: hooks[5] "f": tools[5]: "Bas?" is taken literally, not as a regular expression: only * is a wildcard`,
+		`hooks.yaml:8: hooks[5] "f": tools[6]: " Bash" is taken literally, as the name of one tool: blanks and commas are part of it`,
+		`hooks.yaml:8: hooks[5] "f": tools[7]: "Edit, Write" is taken literally, as the name of one tool: blanks and commas are part of it`,
 		`hooks.yaml:9: hooks[6] "g": when[0].field: "/inputs" is not a standard field of the envelope: it exists only if the agent's runtime sends it; did you mean "input"?`,
 		`hooks.yaml:9: hooks[6] "g": when[1].field: "/session" is not a standard field of the envelope: it exists only if the agent's runtime sends it`,
 		`hooks.yaml:10: hooks[7] "h": on_failure: a guard that allows on failure guards nothing while it is down`,
@@ -147,6 +151,11 @@ func TestWarnings_AChainThatAllowsEverythingIsSaid(t *testing.T) {
 	same(t, "warnings", []Warning{
 		{Position{File: open, Line: 1, Column: 1}, "this chain has no hooks: every call is allowed"},
 	}, loaded(t, Options{ConfigFile: open}).Warnings)
+	write(t, dir, map[string]string{"shadows.yaml": "schema: 1\nhooks: [{name: a, command: [x], mode: shadow}]\n"})
+	shadows := filepath.Join(dir, "shadows.yaml")
+	same(t, "warnings", []Warning{
+		{Position{File: shadows, Line: 1, Column: 1}, "all hooks of this chain are in shadow mode: every call is allowed"},
+	}, loaded(t, Options{ConfigFile: shadows}).Warnings)
 	if got := loaded(t, Options{ConfigFile: filepath.Join(dir, "strict.yaml")}).Warnings; got != nil {
 		t.Errorf("warnings = %v, want none", got)
 	}

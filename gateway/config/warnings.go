@@ -51,13 +51,14 @@ func (s *Set) file(name string) *File {
 
 // warnEmpty warns of a chain that decides nothing.
 func warnEmpty(c Chain, f *File) []Warning {
-	if len(c.Hooks) > 0 || c.OnUncovered == chain.DenyUncovered {
+	if c.OnUncovered == chain.DenyUncovered || slices.ContainsFunc(c.Hooks, func(h *Hook) bool { return h.Mode == chain.Enforce }) {
 		return nil
 	}
-	return []Warning{{
-		Position{File: f.Path, Line: f.budgetAt.line, Column: f.budgetAt.column},
-		"this chain has no hooks: every call is allowed",
-	}}
+	why := "this chain has no hooks: every call is allowed"
+	if len(c.Hooks) > 0 {
+		why = "all hooks of this chain are in shadow mode: every call is allowed"
+	}
+	return []Warning{{Position{File: f.Path, Line: f.budgetAt.line, Column: f.budgetAt.column}, why}}
 }
 
 // warnTimes warns of timeouts that exceed the budget.
