@@ -325,7 +325,7 @@ func (c *callersReading) hash(v value) (sum [sha256.Size]byte, ok bool) {
 	}
 	raw, err := hex.DecodeString(s)
 	if err != nil || len(raw) != sha256.Size {
-		// It is not quoted: it may be the token itself.
+		// The value is not quoted, because it may be the token itself.
 		c.fail(v, "is not a SHA-256 hash in hexadecimal (64 digits): gateway token --hash prints the hash of a token")
 		return sum, false
 	}

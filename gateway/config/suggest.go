@@ -17,7 +17,7 @@ func didYouMean(word string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// listed joins words as a sentence does.
+// listed joins words in prose.
 func listed(words []string, conjunction string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

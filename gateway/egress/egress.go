@@ -2,12 +2,12 @@
 //
 // Invariants:
 //
-//   - E1 What is judged is the address that is connected to, whatever name it was
-//     found by, and however it is written; and the name as well. An address that
-//     leads to another one is judged as both.
-//   - E2 What is allowed by name is not allowed to lead to a forbidden address:
-//     whoever answers for the name could lead it anywhere.
-//   - E3 An address that cannot be read is refused.
+//   - E1 The address of the connection is checked, whatever name it was resolved
+//     from and however it is written; the name is checked as well. An address
+//     that leads to another one is checked as both.
+//   - E2 An allowed name must not lead to a forbidden address, because whoever
+//     controls the name could point it anywhere.
+//   - E3 An address that cannot be parsed is refused.
 package egress
 
 import (
@@ -163,9 +163,9 @@ func (l *list) rangeOf(addr netip.Addr) (netip.Prefix, bool) {
 	return l.ranges[i], true
 }
 
-// plainAddr is an address without its zone, and the one that it leads to by
-// itself: that of IPv4 behind one of IPv6, and this machine's own where it is
-// left open, which is how a kernel understands that (E1).
+// plainAddr returns the address that an address denotes, without its zone: an
+// IPv4 address embedded in IPv6, and the loopback for an unspecified address,
+// which is how the kernel treats that (E1).
 func plainAddr(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	switch {
@@ -179,13 +179,14 @@ func plainAddr(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// meanings are the addresses that an address may be taken for on its way: itself,
-// the one that it leads to, and those of IPv4 that networks translate it to (E1).
+// meanings returns the addresses that a connection to an address may reach: the
+// address itself, the one that it denotes, and IPv4 addresses to which networks
+// may translate it (E1).
 func meanings(addr netip.Addr) []netip.Addr {
 	itself := addr.Unmap().WithZone("")
 	all := []netip.Addr{plainAddr(addr), itself}
 	switch {
-	case within(itself, 0, 0x64, 0xff, 0x9b, 0, 1), // NAT64 of one's own network, RFC 8215
+	case within(itself, 0, 0x64, 0xff, 0x9b, 0, 1), // local-use NAT64, RFC 8215
 		within(itself, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) && itself != netip.IPv6Loopback(): // IPv4-compatible, RFC 4291
 		all = append(all, embedded(itself, 12))
 	case within(itself, 0x20, 0x02): // 6to4, RFC 3056
@@ -194,19 +195,19 @@ func meanings(addr netip.Addr) []netip.Addr {
 	return all
 }
 
-// within reports whether an address of IPv6 begins with these bytes.
+// within reports whether an IPv6 address begins with the given bytes.
 func within(addr netip.Addr, begin ...byte) bool {
 	bytes := addr.As16()
 	return addr.Is6() && slices.Equal(bytes[:len(begin)], begin)
 }
 
-// embedded is the address of IPv4 in one of IPv6.
+// embedded returns the IPv4 address at an offset in an IPv6 address.
 func embedded(addr netip.Addr, at int) netip.Addr {
 	bytes := addr.As16()
 	return netip.AddrFrom4([4]byte(bytes[at : at+4]))
 }
 
-// Policies are those that all hold.
+// Policies are policies that must all allow a connection.
 type Policies []*Policy
 
 // Permit is [Policy.Permit] of all policies.

@@ -35,8 +35,8 @@ func (o *options) wrong(name, why string) {
 	o.errs = append(o.errs, fmt.Errorf("option %q %s", name, why))
 }
 
-// didYouMean names the known word that was probably meant; it is empty where none
-// is near.
+// didYouMean suggests the known word that was probably meant; it returns "" if
+// none is similar.
 func didYouMean(word string, known []string) string {
 	best := suggest.Nearest(word, known)
 	if best == "" {
@@ -45,7 +45,7 @@ func didYouMean(word string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// err is every mistake that was found, on one line.
+// err returns all mistakes, on one line.
 func (o *options) err() error {
 	if len(o.errs) == 0 {
 		return nil

@@ -49,7 +49,7 @@ type BoltOptions struct {
 type Bolt struct {
 	db  *bbolt.DB
 	now func() time.Time
-	// path is where the file was opened, and file identifies it.
+	// path is the path under which the file was opened, and file identifies it.
 	path string
 	file os.FileInfo
 
@@ -151,8 +151,8 @@ func do[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 	}
 }
 
-// inPlace checks that the path still names the open file. Changes to a file that
-// was removed or replaced are synced, and lost nevertheless when the process ends.
+// inPlace checks that the path still names the open file. Changes to a removed or
+// replaced file are synced, but lost when the process ends.
 func (b *Bolt) inPlace() error {
 	there, err := os.Stat(b.path)
 	switch {
@@ -164,8 +164,8 @@ func (b *Bolt) inPlace() error {
 	return nil
 }
 
-// update changes the file together with whoever else does at the moment, and
-// returns once the change is synced. change may run more than once.
+// update changes the file, batched with concurrent updates, and returns once the
+// change is synced. change may run more than once.
 func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, error)) (T, error) {
 	return do(ctx, func() (value T, err error) {
 		if err := b.inPlace(); err != nil {
@@ -263,7 +263,7 @@ func (b *Bolt) Attend(context.Context, []string) error { return nil }
 
 // Tidy implements [approval.Store].
 func (b *Bolt) Tidy(ctx context.Context) error {
-	// Mostly there is nothing to do, which is found out without writing.
+	// Usually there is nothing to do, which a read transaction can determine.
 	ids, err := view(ctx, b, func(tx *bbolt.Tx) ([]string, error) { return due(tx, b.time()), nil })
 	if err != nil || len(ids) == 0 {
 		return err
@@ -399,7 +399,7 @@ func settle(tx *bbolt.Tx, a *approval.Approval, to approval.State, s approval.Se
 	return errors.Join(put(tx, bucketSettled, a), schedule(tx, a))
 }
 
-// all are the approvals of a bucket.
+// all returns the approvals of a bucket.
 func all(bucket *bbolt.Bucket) ([]approval.Approval, error) {
 	var found []approval.Approval
 	err := bucket.ForEach(func(_, text []byte) error {

@@ -71,8 +71,7 @@ func CheckURL(url string) error {
 	return err
 }
 
-// newPool returns the connections to the database of a URL, none of which is
-// made yet.
+// newPool returns a connection pool for the database at url, without connecting.
 func newPool(url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
