@@ -1,3 +1,3 @@
-// Package compose checks the compose file of examples/observability, and what it
-// mounts, as far as that can be done without an engine.
+// Package compose checks the compose file of examples/observability and the
+// files that it mounts, as far as possible without a container engine.
 package compose

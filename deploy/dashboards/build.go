@@ -17,7 +17,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 )
 
-// Files returns every dashboard by the name of its file.
+// Files returns every dashboard, by file name.
 func Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for name, s := range map[string]sheet{"overview.json": overview(), "hooks.json": hooks(), "rollout.json": rollout()} {
@@ -34,7 +34,7 @@ func Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// build makes the dashboard that Grafana reads.
+// build returns the dashboard in Grafana's schema.
 func (s *sheet) build() (dashboard.Dashboard, error) {
 	b := dashboard.NewDashboardBuilder(s.title).
 		Uid(s.uid).Description(s.about).Tags([]string{"hookgate"}).
@@ -70,12 +70,12 @@ func (v variable) build() cog.Builder[dashboard.VariableModel] {
 		})
 }
 
-// source is the data source that was chosen at the dashboard (D2).
+// source returns the data source that the user chose in the dashboard (D2).
 func source() common.DataSourceRef {
 	return common.DataSourceRef{Type: new("prometheus"), Uid: new("$datasource")}
 }
 
-// picture is what the panels of every kind are told alike.
+// picture is the part of a panel builder that all kinds of panels share.
 type picture[B any] interface {
 	cog.Builder[dashboard.Panel]
 	Title(title string) B
@@ -92,7 +92,7 @@ type picture[B any] interface {
 	Mappings(mappings []dashboard.ValueMapping) B
 }
 
-// build makes the panel that Grafana reads.
+// build returns the panel in Grafana's schema.
 func (p *panel) build() (cog.Builder[dashboard.Panel], error) {
 	switch p.kind {
 	case number:
@@ -126,7 +126,7 @@ func (p *panel) build() (cog.Builder[dashboard.Panel], error) {
 	return nil, fmt.Errorf("panel %q is of no kind", p.title)
 }
 
-// told tells a builder what is the same for every kind.
+// told sets the properties that all kinds of panels share.
 func told[B picture[B]](p *panel, b B, height uint32) B {
 	b.Title(p.title).Description(p.does).Datasource(source()).Unit(p.unit).Span(p.width).Height(height).
 		Targets(p.targets()).Min(0).NoValue("none")
@@ -137,7 +137,8 @@ func told[B picture[B]](p *panel, b B, height uint32) B {
 			b.ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds))
 		}
 	case p.kind == number:
-		// Without bounds there is no good and no bad: Grafana's own are red at 80.
+		// Without warn and bad there is no good or bad value, but Grafana's
+		// default is red from 80 on.
 		b.Thresholds(dashboard.NewThresholdsConfigBuilder().Mode(dashboard.ThresholdsModeAbsolute).
 			Steps([]dashboard.Threshold{{Color: "blue"}}))
 	}

@@ -1,6 +1,6 @@
 package dashboards
 
-// hooks is for whoever owns a hook, or looks for the one that broke.
+// hooks is the dashboard for the owner of a hook, and for finding a broken one.
 func hooks() sheet {
 	const (
 		answers  = "hookgate_hook_answers_total"

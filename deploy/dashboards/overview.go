@@ -1,6 +1,6 @@
 package dashboards
 
-// overview is for whoever wants to know whether the gateway does its work.
+// overview is the dashboard that shows whether the gateway works.
 func overview() sheet {
 	const (
 		decisions = "hookgate_decisions_total"

@@ -1,62 +1,61 @@
 package dashboards
 
-// sheet is one dashboard as it is written down here.
+// sheet is the source of one dashboard.
 type sheet struct {
 	uid, title, about string
 	variables         []variable
 	rows              []row
 }
 
-// variable is a list that a person chooses from: the values of a label.
+// variable is a list from which the user chooses: the values of a label.
 type variable struct {
 	name, label, metric string
 }
 
-// row is a heading with the panels under it.
+// row is a heading with its panels.
 type row struct {
 	title  string
 	panels []panel
 }
 
-// panel is one picture. The zero kind is none.
+// panel is one panel. The zero kind is invalid.
 type panel struct {
 	kind kind
-	// title says what is seen, does what to do about it.
+	// title says what is shown, does what to do about it.
 	title, does string
 	unit        string
 	width       uint32
 	queries     []query
-	// warn and bad are where a value becomes worth a look and where it is
-	// wrong. Zero is nowhere.
+	// warn and bad are the thresholds for yellow and red. Zero means none.
 	warn, bad float64
-	// words stand for values.
+	// words replace values by text.
 	words map[string]word
-	// hidden are columns of a table that nobody needs.
+	// hidden are the columns of a table to hide.
 	hidden []string
 }
 
-// query is one question, and how its series are called.
+// query is one query with the legend of its series.
 type query struct {
 	expr, legend string
 }
 
-// word is what stands for a value, and its colour.
+// word is the text and the color for a value.
 type word struct {
 	text, color string
 }
 
-// kind is how a panel draws.
+// kind is the visualization of a panel.
 type kind uint8
 
 const (
-	number   kind = iota + 1 // one value now
+	number   kind = iota + 1 // the current value
 	lines                    // values over time
 	stack                    // values over time that add up
 	timeline                 // states over time
 	table                    // labels now
 )
 
-// Units of values, as Grafana calls them.
+// Units in Grafana's notation.
 const (
 	perSecond = "cps"
 	requests  = "reqps"
@@ -66,20 +65,19 @@ const (
 	count     = "none"
 )
 
-// The selectors of series. Replicas of other installations are told apart by
-// their job.
+// Selectors of series. The job distinguishes replicas of other installations.
 const (
 	ofJob   = `job=~"$job"`
 	ofChain = ofJob + `,chain=~"$chain"`
 	ofHook  = ofJob + `,hook=~"$hook"`
 )
 
-// rate is the rate of a counter.
+// rate returns the rate of a counter.
 func rate(metric, selector string) string {
 	return "rate(" + metric + "{" + selector + "}[$__rate_interval])"
 }
 
-// summed adds up a rate by labels; none is one sum.
+// summed sums a rate by labels; without labels it returns a single sum.
 func summed(by, metric, selector string) string {
 	if by == "" {
 		return "sum(" + rate(metric, selector) + ")"
@@ -87,11 +85,11 @@ func summed(by, metric, selector string) string {
 	return "sum by (" + by + ") (" + rate(metric, selector) + ")"
 }
 
-// share is one part of a whole, where there is a whole.
+// share returns part divided by whole, without a value if whole is zero.
 func share(part, whole string) string { return part + " / (" + whole + " > 0)" }
 
-// quantile is that of a histogram, from classic buckets or, where the server
-// has only native histograms, from those (D4).
+// quantile returns a quantile of a histogram from classic buckets or, if the
+// server stores only native histograms, from those (D4).
 func quantile(q, by, metric, selector string) string {
 	buckets, labels := "le", ""
 	if by != "" {

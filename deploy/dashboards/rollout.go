@@ -1,7 +1,7 @@
 package dashboards
 
-// rollout is for whoever changes versions or files, and for the health of the
-// replicas.
+// rollout is the dashboard for rolling out versions or files, and for the
+// health of the replicas.
 func rollout() sheet {
 	const successful = "hookgate_config_last_reload_successful{" + ofJob + "}"
 	return sheet{

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Asking is how dashboards are put to a server.
+// Asking runs the queries of dashboards on a server.
 type Asking struct {
 	Server *Server
-	// ScrapeInterval is that of the server.
+	// ScrapeInterval is the server's scrape interval.
 	ScrapeInterval time.Duration
-	// Back is how long ago the first sample may be.
+	// Back is the age that the oldest sample can have.
 	Back time.Duration
-	// MayBeEmpty are the titles of panels of which nothing may come back, with
-	// the reason. One that comes back with data all the same is a fault too.
+	// MayBeEmpty maps the titles of panels that have no data to the reason. It
+	// is an error if such a panel has data.
 	MayBeEmpty map[string]string
 }
 
-// Ask puts everything that a dashboard asks to the server. The error is every
-// question to which there is no answer.
+// Ask runs all queries of a dashboard. The error lists every query without a
+// result.
 func (a *Asking) Ask(ctx context.Context, d *Dashboard) error {
 	values, err := a.values(ctx, d)
 	if err != nil {
@@ -49,8 +49,8 @@ func (a *Asking) Ask(ctx context.Context, d *Dashboard) error {
 	return errors.Join(faults...)
 }
 
-// values are those of the dashboard's variables when everything is chosen. Each
-// variable may refer to those before it.
+// values returns the values of the dashboard's variables with everything
+// selected. Each variable may refer to earlier ones.
 func (a *Asking) values(ctx context.Context, d *Dashboard) (map[string]string, error) {
 	values := map[string]string{}
 	for _, v := range d.Variables {
@@ -76,12 +76,12 @@ func (a *Asking) values(ctx context.Context, d *Dashboard) (map[string]string, e
 	return values, nil
 }
 
-// labelValues finds what a variable asks for.
+// labelValues matches the query of a variable.
 func labelValues() *regexp.Regexp {
 	return regexp.MustCompile(`^label_values\((.+),\s*(\w+)\)$`)
 }
 
-// resolve puts values in the place of variables, as Grafana would.
+// resolve replaces variables by their values, as Grafana would.
 func (a *Asking) resolve(expr string, values map[string]string) (string, error) {
 	var unknown []string
 	resolved := references().ReplaceAllStringFunc(expr, func(reference string) string {

@@ -1,6 +1,6 @@
-// Package dashcheck reads Grafana dashboards as strictly as it can, says what is
-// wrong with them, and asks a real Prometheus everything that they would ask.
+// Package dashcheck parses Grafana dashboards as strictly as possible, reports
+// their mistakes, and runs all of their queries on a real Prometheus.
 //
-// It stands in for Grafana, of which it knows nothing but the language of
-// queries: how a panel is drawn, transformed and provisioned is not checked.
+// It replaces Grafana only as far as queries are concerned: it does not check
+// how a panel is drawn, transformed or provisioned.
 package dashcheck

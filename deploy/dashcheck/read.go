@@ -15,28 +15,28 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/prometheus"
 )
 
-// Dashboard is one dashboard with everything it asks.
+// Dashboard is a dashboard with all its queries.
 type Dashboard struct {
 	Title     string
 	Variables []Variable
 	Questions []Question
 }
 
-// Variable is a list of values that a person chooses from, as it is asked for.
+// Variable is a list of values from which the user chooses, with its query.
 type Variable struct {
 	Name, Query string
-	// All is what stands for every value at once.
+	// All is the value that selects all values.
 	All string
 }
 
-// Question is one query of one panel.
+// Question is one query of a panel.
 type Question struct {
 	Panel, Expr string
-	// Instant is asked for one moment, all others for a range.
+	// Instant marks an instant query; all others are range queries.
 	Instant bool
 }
 
-// Read reads a dashboard and returns every fault that can be found without a
+// Read parses a dashboard and returns every mistake that can be found without a
 // server.
 func Read(path string) (*Dashboard, error) {
 	text, err := os.ReadFile(path)
@@ -52,8 +52,8 @@ func Read(path string) (*Dashboard, error) {
 
 func parse(text []byte) (*Dashboard, error) {
 	var read dashboard.Dashboard
-	// The library returns an empty list of errors where there is none, which is
-	// why its strict reading also leaves panels out: it is for the errors alone.
+	// The library's strict parser returns an empty list of errors if there is
+	// none, and therefore drops panels. So it is used only for its errors.
 	plugins.RegisterDefaultPlugins()
 	var list cog.BuildErrors
 	if err := new(dashboard.Dashboard).UnmarshalJSONStrict(text); err != nil && (!errors.As(err, &list) || len(list) > 0) {
@@ -78,7 +78,7 @@ func parse(text []byte) (*Dashboard, error) {
 	return r.dashboard, errors.Join(r.faults...)
 }
 
-// reader collects what is found.
+// reader collects the queries and the mistakes.
 type reader struct {
 	dashboard *Dashboard
 	names     map[string]bool // of variables
@@ -153,14 +153,14 @@ func (r *reader) panel(p *dashboard.Panel) {
 	}
 }
 
-// asks says where something is asked that nobody chose.
+// asks reports a query to a data source that the user did not choose.
 func (r *reader) asks(who string, source *common.DataSourceRef) {
 	if source == nil || !strings.HasPrefix(deref(source.Uid), "$") || !r.source {
 		r.fault("%s does not ask the data source of a variable", who)
 	}
 }
 
-// expression says what is wrong with a query.
+// expression reports the mistakes in a query.
 func (r *reader) expression(panel, expr string) {
 	if strings.TrimSpace(expr) == "" {
 		r.fault("panel %q has an empty query", panel)
@@ -177,16 +177,17 @@ func (r *reader) expression(panel, expr string) {
 	}
 }
 
-// ranges finds what a query looks back over.
+// ranges matches the range selectors of a query.
 func ranges() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]`) }
 
-// quoted finds the values of labels, which are no part of the language.
+// quoted matches quoted label values, in which the query language has no
+// meaning.
 func quoted() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"`) }
 
-// references finds variables.
+// references matches variables.
 func references() *regexp.Regexp { return regexp.MustCompile(`\$\{?(\w+)\}?`) }
 
-// mentions are the variables that a query names.
+// mentions returns the variables in a query.
 func mentions(expr string) []string {
 	var names []string
 	for _, found := range references().FindAllStringSubmatch(expr, -1) {

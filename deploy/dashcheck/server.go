@@ -13,36 +13,36 @@ import (
 	"time"
 )
 
-// Server is a Prometheus.
+// Server is a Prometheus server.
 type Server struct {
-	// URL is where it listens, like http://127.0.0.1:9090.
+	// URL is its base URL, like http://127.0.0.1:9090.
 	URL string
-	// Client asks it.
+	// Client sends the requests.
 	Client *http.Client
 }
 
-// answer is what every route of its API answers.
+// answer is the envelope of every API response.
 type answer struct {
 	Status string          `json:"status"`
 	Error  string          `json:"error"`
 	Data   json.RawMessage `json:"data"`
 }
 
-// result is the answer to a query.
+// result is the result of a query.
 type result struct {
 	Result []struct {
 		Value  point   `json:"value"`
 		Values []point `json:"values"`
-		// Native histograms come under other names.
+		// Native histograms have fields of their own.
 		Histogram  json.RawMessage   `json:"histogram"`
 		Histograms []json.RawMessage `json:"histograms"`
 	} `json:"result"`
 }
 
-// point is a moment and a value, as text.
+// point is a timestamp and a value, the value as a string.
 type point [2]any
 
-// isNumber reports whether there is a value that can be drawn.
+// isNumber reports whether the value is a number that can be drawn.
 func (p point) isNumber() bool {
 	text, ok := p[1].(string)
 	if !ok {
@@ -52,8 +52,8 @@ func (p point) isNumber() bool {
 	return err == nil && !math.IsNaN(value)
 }
 
-// Points asks for a range that ends now, or for this moment, and returns how
-// many numbers come back.
+// Points runs a range query that ends now, or an instant query, and returns the
+// number of numeric values.
 func (s *Server) Points(ctx context.Context, expr string, instant bool, back, step time.Duration) (int, error) {
 	now := time.Now()
 	path, form := "/api/v1/query_range", url.Values{
@@ -77,7 +77,7 @@ func (s *Server) Points(ctx context.Context, expr string, instant bool, back, st
 	return points, nil
 }
 
-// LabelValues are the values that a label of the selected series has.
+// LabelValues returns the values of a label in the selected series.
 func (s *Server) LabelValues(ctx context.Context, selector, label string) ([]string, error) {
 	var values []string
 	err := s.get(ctx, "/api/v1/label/"+url.PathEscape(label)+"/values", url.Values{"match[]": {selector}}, &values)
@@ -89,7 +89,7 @@ type Rule struct {
 	Name, Query, Type, Health, LastError string
 }
 
-// Rules are all of them.
+// Rules returns all rules.
 func (s *Server) Rules(ctx context.Context) ([]Rule, error) {
 	var data struct {
 		Groups []struct {

@@ -1,3 +1,3 @@
-// Package prometheus holds the rules for Prometheus to what is written about
-// them. The rules themselves are in rules.yaml.
+// Package prometheus checks the Prometheus rules in rules.yaml against their
+// documentation.
 package prometheus

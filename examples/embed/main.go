@@ -1,5 +1,5 @@
-// Command embed is a gateway with a guard of its own: what an embedding program
-// looks like.
+// Command embed is an example of embedding the gateway: a gateway with an
+// interceptor of its own.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// noProd keeps calls away from production.
+// noProd denies calls that mention production.
 type noProd struct{}
 
 // Name implements [transport.Interceptor].

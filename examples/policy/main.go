@@ -1,5 +1,5 @@
-// Command policy is a gateway with a small policy in Go: what somebody who comes
-// from a policy engine writes. It is what bench/ compares with one.
+// Command policy is a gateway with a small policy in Go, for users who come from
+// a policy engine. bench/ compares it with one.
 package main
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/hookgate/hookgate/transport"
 )
 
-// policy allows a known tool unless its command destroys what nobody can bring
-// back. The rules are those of bench/policy.rego.
+// policy allows known tools unless the command is destructive. The rules are the
+// same as in bench/policy.rego.
 type policy struct{ removal *regexp.Regexp }
 
 func newPolicy() *policy { return &policy{removal: regexp.MustCompile(`rm\s+-rf\s+/`)} }
@@ -48,7 +48,7 @@ func (p *policy) Intercept(_ context.Context, call *chain.Request) (chain.Outcom
 	return chain.Outcome{Decision: chain.Allow}, nil
 }
 
-// commandOf is the command of a call, empty where it has none.
+// commandOf returns the command of a call, "" if it has none.
 func commandOf(call *chain.Request) (command string, err error) {
 	err = chain.ReadObject(call.Input(), func(name []byte, value json.RawMessage, _ int) error {
 		if string(name) == "command" {
@@ -77,8 +77,8 @@ func start() int {
 	defer lines.Close()
 	o.DecisionLog, o.Logger = lines, slog.New(slog.NewJSONHandler(lines, nil))
 	o.Interceptors = []transport.Interceptor{newPolicy()}
-	// The policy waits for nothing, and its work is bounded by the length of the
-	// call: it needs no goroutine of its own to be given up on.
+	// The policy never blocks, and its work is bounded by the length of the
+	// call, so its deadline needs no separate goroutine.
 	o.InterceptorInlineUpTo = 8 << 10
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

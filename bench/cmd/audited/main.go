@@ -1,6 +1,6 @@
-// Command audited is a gateway whose audit trail is kept on a disk of a given
-// kind: one that is synced for each record by itself, which is what the groups of
-// the gateway are measured against, or one whose syncs take longer.
+// Command audited is a gateway with a special audit output: one that syncs each
+// record individually, the baseline for the gateway's group commit, or one whose
+// syncs are slowed down.
 package main
 
 import (
@@ -47,7 +47,7 @@ func run() error {
 	return g.Run(ctx)
 }
 
-// disk is a file that is written as the gateway writes it, but for what it says.
+// disk is an audit file with altered sync behavior.
 type disk struct {
 	audit.Sink
 	each  bool

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// question is what Codex sends ahead of a shell call.
+// question is what Codex sends before a shell call.
 const question = `{"session_id":"s","turn_id":"t","cwd":"/repo","hook_event_name":"PreToolUse","model":"m","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"ls -l"},"tool_use_id":"call-1"}`
 
-// asking is a program that puts the question to a gateway.
+// asking is a program that sends the question to a gateway.
 type asking struct {
 	about string
 	argv  []string
-	// wall and cpu are the medians of the rounds, in ms.
+	// wall and cpu are the median of each round, in ms.
 	wall, cpu []float64
 }
 
-// ask measures what an agent pays before every call: a process from its start to
-// its end.
+// ask measures what an agent pays for every call: one process, from start to
+// exit.
 func (b *bench) ask(ctx context.Context) error {
 	gateway, err := b.Gateway(ctx, "schema: 1\nhooks: []\n")
 	if err != nil {
@@ -47,10 +47,11 @@ func (b *bench) ask(ctx context.Context) error {
 	return gateway.Stop()
 }
 
-// perRound is how often each is run in a round.
+// perRound is how often each program is run in a round.
 const perRound = 40
 
-// visitAll runs each of them in turns, in a random order, and notes the medians.
+// visitAll runs all programs alternately in random order and records the
+// medians.
 func visitAll(ctx context.Context, all []*asking) error {
 	wall, cpu := make([][]float64, len(all)), make([][]float64, len(all))
 	for range perRound {
@@ -68,7 +69,7 @@ func visitAll(ctx context.Context, all []*asking) error {
 	return nil
 }
 
-// once is one process, whose answer has to be the allow.
+// once runs one process and checks that its answer is an allow.
 func (a *asking) once(ctx context.Context) (wall, cpu float64, err error) {
 	cmd := exec.CommandContext(ctx, a.argv[0], a.argv[1:]...)
 	var stdout, stderr bytes.Buffer

@@ -12,14 +12,14 @@ import (
 	"github.com/hookgate/hookgate/bench/internal/lab"
 )
 
-// auditHooks is a chain that costs little beside its records.
+// auditHooks is a chain that costs little compared with its records.
 const auditHooks = "schema: 1\naudit: {required: %v}\nhooks:\n  - {name: quick, use: no-force-push}\n"
 
-// slowSync is how much longer a sync takes on the slow disk.
+// slowSync is the additional duration of a sync on the slow disk.
 const slowSync = 5 * time.Millisecond
 
-// audit compares gateways that keep an audit trail with one that keeps none, and
-// groups of records with a disk that is synced for each record by itself.
+// audit compares gateways with an audit trail with one without, and group commit
+// with one sync per record.
 func (b *bench) audit(ctx context.Context) error {
 	none, err := b.Gateway(ctx, fmt.Sprintf(auditHooks, false))
 	if err != nil {
@@ -57,8 +57,8 @@ func (b *bench) audit(ctx context.Context) error {
 	return b.slowAudit(ctx)
 }
 
-// slowAudit compares the two where syncs, and not the processor, are what there
-// is little of.
+// slowAudit makes the latter comparison with syncs, and not the processor, as
+// the bottleneck.
 func (b *bench) slowAudit(ctx context.Context) error {
 	groups, err := b.disk(ctx, "slow-groups", "-takes", slowSync.String())
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *bench) disk(ctx context.Context, name string, args ...string) (*lab.Ser
 	return b.Disk(ctx, fmt.Sprintf(auditHooks, true), append(args, "-file", filepath.Join(b.Dir, name+".jsonl"))...)
 }
 
-// syncs is how often in a second a record can be written and synced by itself.
+// syncs returns how many records per second can be written with one sync each.
 func (b *bench) syncs(ctx context.Context) (float64, error) {
 	f, err := os.Create(filepath.Join(b.Dir, "syncs"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hookgate/hookgate/bench/internal/load"
 )
 
-// bench is one scenario at work.
+// bench is a running scenario.
 type bench struct {
 	*lab.Lab
 	settings
@@ -28,13 +28,13 @@ func newBench(s settings) (*bench, error) {
 
 func (b *bench) promise(p promise) { b.promises = append(b.promises, p) }
 
-// target is one of those that are compared.
+// target is one of the servers to compare.
 type target struct {
 	name   string
 	server *lab.Server
-	url    string // the server's own if empty
-	body   string // the envelope if empty
-	want   string // an allow if empty
+	url    string // default: the server's own
+	body   string // default: the envelope
+	want   string // default: an allow
 }
 
 const allows = `"decision":"allow"`
@@ -53,8 +53,8 @@ func (t target) options() load.Options {
 	return o
 }
 
-// answers waits until t has answered, so that no visit measures how long a
-// program takes to start.
+// answers waits until t has answered, so that no visit includes the startup of
+// a program.
 func (t target) answers(ctx context.Context) error {
 	o := t.options()
 	o.Conns, o.Once, o.Measure = 1, true, 30*time.Second
@@ -68,14 +68,14 @@ func (t target) answers(ctx context.Context) error {
 	return nil
 }
 
-// visit is what one visit of a target measured.
+// visit is the measurement of one visit to a target.
 type visit struct {
-	rate     float64       // answers a second
-	cpu      time.Duration // of the target's own process, for each answer
+	rate     float64       // answers per second
+	cpu      time.Duration // of the target's own process, per answer
 	p50, p99 time.Duration
 }
 
-// pace is how questions are asked.
+// pace is how requests are sent.
 type pace struct {
 	conns int
 	rate  float64
@@ -88,8 +88,8 @@ func (p pace) String() string {
 	return fmt.Sprintf("c%d", p.conns)
 }
 
-// visit asks t and measures. A failed answer is an error: a rate with failures
-// in it compares nothing.
+// visit sends requests to t and measures. A failed answer is an error, because
+// a rate that includes failures is not comparable.
 func (b *bench) visit(ctx context.Context, t target, p pace) (visit, error) {
 	o := t.options()
 	o.Conns, o.Rate, o.Warm, o.Measure = p.conns, p.rate, b.warm, b.measure
@@ -120,10 +120,10 @@ func (b *bench) visit(ctx context.Context, t target, p pace) (visit, error) {
 	}, nil
 }
 
-// visits are those of one target, one for each round.
+// visits are the visits to one target, one per round.
 type visits []visit
 
-// compare visits all targets in every round, in a random order, and prints a
+// compare visits all targets in every round, in random order, and prints a
 // table.
 func (b *bench) compare(ctx context.Context, p pace, targets ...target) ([]visits, error) {
 	for _, t := range targets {
@@ -164,7 +164,7 @@ func (v visits) each(of func(visit) float64) []float64 {
 	return values
 }
 
-// ratio divides round by round.
+// ratio divides the values round by round.
 func (v visits) ratio(to visits, of func(visit) float64) []float64 {
 	values := make([]float64, len(v))
 	for i := range v {

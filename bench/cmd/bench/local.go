@@ -83,7 +83,7 @@ func (b *bench) workers(ctx context.Context) error {
 	return nil
 }
 
-// start measures a gateway that has nothing to do, and how soon one decides.
+// start measures an idle gateway, and how soon after its start it decides.
 func (b *bench) start(ctx context.Context) error {
 	file, err := os.Stat(b.programs.Gateway)
 	if err != nil {
@@ -127,7 +127,7 @@ func (b *bench) start(ctx context.Context) error {
 	return nil
 }
 
-// idle is the memory of a server once it no longer changes within a second.
+// idle returns the memory of a server once it has been stable for a second.
 func idle(ctx context.Context, s *lab.Server) (int, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -147,8 +147,8 @@ func idle(ctx context.Context, s *lab.Server) (int, error) {
 	return last, nil
 }
 
-// manyChains writes 100 chains of 10 hooks and returns what points a gateway
-// to them.
+// manyChains writes 100 chains of 10 hooks and returns the environment that
+// makes a gateway use them.
 func (b *bench) manyChains() ([]string, error) {
 	config, err := b.File("operator.yaml", "schema: 1\nhooks: []\n")
 	if err != nil {

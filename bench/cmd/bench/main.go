@@ -1,9 +1,10 @@
-// Command bench measures what the gateway promises, against anchors that are
-// measured in the same run, and says which promises it keeps.
+// Command bench measures the performance that the gateway promises, relative to
+// baselines that are measured in the same run, and reports which promises are
+// kept.
 //
-// Every ratio is formed within a round, in which all that is compared is
-// visited in a random order, and is given as the median of all rounds with the
-// lowest and the highest. It ends with status 1 where a promise is not kept.
+// Each ratio is computed within a round, in which everything that is compared
+// is visited in random order. The result is the median of all rounds with the
+// minimum and the maximum. The exit status is 1 if a promise is not kept.
 package main
 
 import (
@@ -66,7 +67,7 @@ type settings struct {
 	measure, warm time.Duration
 }
 
-// scenario measures one subject and returns the promises that belong to it.
+// scenario measures one subject and returns its promises.
 type scenario struct {
 	name, about string
 	measure     func(*bench, context.Context) error
@@ -88,7 +89,7 @@ func scenarios() []scenario {
 	}
 }
 
-// run measures the scenarios that are named, or all.
+// run measures the named scenarios, or all.
 func run(ctx context.Context, s settings, names []string) ([]promise, error) {
 	var chosen []scenario
 	for _, sc := range scenarios() {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// promise is a limit with what was measured.
+// promise is a limit with its measurement.
 type promise struct {
 	About string
-	// Median, Lowest and Highest of the rounds.
+	// Median, Lowest and Highest are those of the rounds.
 	Median, Lowest, Highest float64
-	// AtMost says on which side of Limit the median must be.
+	// AtMost makes Limit an upper bound; otherwise it is a lower bound.
 	AtMost bool
 	Limit  float64
 	Unit   string
@@ -29,8 +29,7 @@ func newPromise(p promise, measured []float64) promise {
 	return p
 }
 
-// Kept reports whether the median is on the right side of the limit. What is
-// not a number keeps nothing.
+// Kept reports whether the median respects the limit. NaN does not.
 func (p promise) Kept() bool {
 	if p.AtMost {
 		return p.Median <= p.Limit
@@ -38,7 +37,7 @@ func (p promise) Kept() bool {
 	return p.Median >= p.Limit
 }
 
-// String is a line of the table.
+// String formats a line of the table.
 func (p promise) String() string {
 	verdict, sign := "kept  ", "≥"
 	if !p.Kept() {
@@ -50,7 +49,7 @@ func (p promise) String() string {
 	return fmt.Sprintf("   %s %8.3g %-4s [%.3g–%.3g] %s %-5g %s", verdict, p.Median, p.Unit, p.Lowest, p.Highest, sign, p.Limit, p.About)
 }
 
-// median is the middle one, or the mean of the middle two.
+// median returns the middle value, or the mean of the two middle values.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

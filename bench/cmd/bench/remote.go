@@ -8,14 +8,13 @@ import (
 	"github.com/hookgate/hookgate/bench/internal/lab"
 )
 
-// oneHook is a hooks file with a single remote hook. More keys of it may
-// follow.
+// oneHook returns a hooks file with one remote hook and optional further keys.
 func oneHook(url string, keys ...string) string {
 	return "schema: 1\nbudget_ms: 60000\nhooks:\n  - {name: remote, url: " + strings.Join(append([]string{url}, keys...), ", ") + "}\n"
 }
 
-// withProxy starts a hook, a tuned proxy in front of it, and a gateway that
-// asks it.
+// withProxy starts a hook, a tuned reverse proxy in front of it, and a gateway
+// that asks it.
 func (b *bench) withProxy(ctx context.Context, path string, keys ...string) (hook, proxy, gateway target, err error) {
 	h, err := b.Hook(ctx)
 	if err != nil {

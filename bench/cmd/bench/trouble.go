@@ -21,7 +21,7 @@ func (b *bench) write(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o600)
 }
 
-// breaker asks about a hook that breaks every connection.
+// breaker measures a hook that resets every connection.
 func (b *bench) breaker(ctx context.Context) error {
 	const failures, open = 5, 500 * time.Millisecond
 	h, err := b.Hook(ctx)
@@ -47,8 +47,8 @@ func (b *bench) breaker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Before the breaker opens every caller may be on its way to the hook. A
-	// probe may reach it twice, where the connection it reused was broken.
+	// Every caller may have reached the hook before the breaker opened. A probe
+	// may reach it twice if the connection that it reused was broken.
 	allowed := failures + 16 + 2*(1+int(time.Since(began)/open))
 	fmt.Printf("   the dead hook was asked %d times in %.1f s\n", asked, time.Since(began).Seconds())
 	b.promise(atLeast(0.9, "a dead hook with its breaker open at c16: rate of an in-process allow", all[1].ratio(all[0], rate)))
@@ -56,7 +56,7 @@ func (b *bench) breaker(ctx context.Context) error {
 	return nil
 }
 
-// bulkhead has 500 calls hang on one hook and asks about another.
+// bulkhead hangs 500 calls on one hook and measures another one.
 func (b *bench) bulkhead(ctx context.Context) error {
 	const held = 500
 	h, err := b.Hook(ctx)
@@ -94,15 +94,15 @@ hooks:
 	return nil
 }
 
-// besideHanging visits fast while held calls hang, and says how long it took
-// to refuse those that come on top.
+// besideHanging visits fast while held calls hang, and returns how long it
+// takes to refuse additional ones.
 func (b *bench) besideHanging(ctx context.Context, h *lab.Server, fast target, slow string, held int) (visit, time.Duration, error) {
 	hanging, leave := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer leave()
 	wait.Go(func() {
-		// It ends with its context; that is no failure here.
+		// It ends with its context, which is not a failure.
 		_, _ = load.Run(hanging, load.Options{URL: fast.server.URL, Body: []byte(slow), Conns: held, Once: true, Measure: 2 * time.Minute})
 	})
 	if err := waiting(ctx, h, held); err != nil {
@@ -149,8 +149,8 @@ func waiting(ctx context.Context, h *lab.Server, n int) error {
 	}
 }
 
-// held puts 5,000 calls to a hook at once: one that nobody has asked before,
-// and one that takes its time.
+// held sends 5,000 calls at once to a hook: to a cold one, and to one that
+// takes time to answer.
 func (b *bench) held(ctx context.Context) error {
 	const calls = 5000
 	keys := []string{"timeout_ms: 50000", fmt.Sprintf("max_in_flight: %d", calls)}
@@ -195,8 +195,8 @@ func (b *bench) held(ctx context.Context) error {
 	return nil
 }
 
-// burst has every connection ask at once, and returns by how much the target's
-// memory had grown at its largest.
+// burst sends a request on every connection at once, and returns the maximum
+// growth of the target's memory.
 func (b *bench) burst(ctx context.Context, t target, calls int) (load.Result, int, error) {
 	before, err := t.server.Memory()
 	if err != nil {
@@ -221,7 +221,7 @@ func end(targets ...target) error {
 	return errors.Join(errs...)
 }
 
-// highest looks at the memory of a server again and again until ctx ends.
+// highest returns the maximum memory of a server, polled until ctx ends.
 func highest(ctx context.Context, s *lab.Server) int {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

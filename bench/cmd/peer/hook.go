@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// hook answers as its path says, and counts.
+// hook is a server whose behavior depends on the path, with counters.
 type hook struct {
 	mu sync.Mutex
-	// counts has, for each path, how many were asked and how many of those
-	// wait for their answer.
+	// counts holds, by path, how many requests were received and how many of
+	// them are waiting.
 	counts map[string]*count
 }
 
@@ -40,12 +40,12 @@ func (h *hook) handler() http.Handler {
 	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(h.counts) // who asked and left misses nothing
+		_ = json.NewEncoder(w).Encode(h.counts) // an error means that the client has left
 	})
 	return mux
 }
 
-// counted reads the question, as every hook has to, and counts it.
+// counted reads the request body, as every hook must, and counts the request.
 func (h *hook) counted(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		h.count(r.URL.Path, 1, 1)
@@ -89,7 +89,7 @@ func after(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reset ends the connection in the rudest way.
+// reset aborts the connection with a TCP reset.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

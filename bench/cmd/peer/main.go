@@ -1,11 +1,12 @@
-// Command peer is what a gateway is measured with: hooks that behave in
-// different ways, and a reverse proxy to compare it to.
+// Command peer provides the counterparts for measuring a gateway: hooks with
+// different behavior, and a reverse proxy for comparison.
 //
-//	peer hook        says the address it listens on, then answers:
-//	                 /allow at once, /after/5ms later, /hang never,
-//	                 /reset by breaking the connection, /flap well and badly
-//	                 by turns of a second; GET /counts how often it was asked
-//	peer proxy URL   says its address, then forwards everything to URL
+//	peer hook        prints its address, then answers:
+//	                 /allow at once, /after/5ms after 5 ms, /hang never,
+//	                 /reset by resetting the connection, /flap alternating
+//	                 between success and failure every second; GET /counts
+//	                 returns the number of requests
+//	peer proxy URL   prints its address, then forwards everything to URL
 package main
 
 import (
@@ -39,7 +40,7 @@ func run(args []string) error {
 	return fmt.Errorf("usage: peer hook | peer proxy URL, got %q", args)
 }
 
-// serve listens on a free port of the loopback and says which.
+// serve listens on a free loopback port and prints its address.
 func serve(h http.Handler) error {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// proxy is the standard library's reverse proxy as somebody would set it up who
-// wants it fast: enough idle connections for every caller, no compression, and
-// buffers that are used again.
+// proxy returns the standard library's reverse proxy tuned for speed: enough
+// idle connections for every caller, no compression, and pooled buffers.
 func proxy(to *url.URL) http.Handler {
 	const callers = 8192
 	return &httputil.ReverseProxy{
@@ -27,7 +26,7 @@ func proxy(to *url.URL) http.Handler {
 
 const bufferSize = 4 << 10
 
-// buffers keeps what bodies are copied through.
+// buffers pools the buffers for copying bodies.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {

@@ -1,5 +1,5 @@
-// Command post is what gateway ask is measured against: the smallest program
-// that puts its stdin to an address with net/http and prints the answer.
+// Command post is the baseline for gateway ask: the smallest program that posts
+// its stdin to a URL with net/http and prints the response.
 package main
 
 import (
@@ -21,7 +21,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written to it
+	defer func() { _ = resp.Body.Close() }() // it was only read
 	_, err = io.Copy(os.Stdout, resp.Body)
 	return err
 }

@@ -1,5 +1,5 @@
-// Command say is a hook that is a program: it reads an envelope and allows.
-// With -lines it is a worker, which answers a line for each line.
+// Command say is a subprocess hook that reads an envelope and allows. With
+// -lines it is a worker: one answer per line of input.
 package main
 
 import (
@@ -39,7 +39,7 @@ func run(in io.Reader, out io.Writer, lines bool) error {
 	}
 }
 
-// answer reads the envelope as a hook that looks at the call would.
+// answer parses the envelope, as a real hook would.
 func answer(envelope []byte, out io.Writer) error {
 	var call struct {
 		Tool string `json:"tool_name"`

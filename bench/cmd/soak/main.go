@@ -1,10 +1,10 @@
-// Command soak keeps a gateway busy for minutes with hooks of every kind — good,
-// hanging, breaking connections, failing by turns, programs — while its hooks
-// file is rewritten every few seconds, now and then with a mistake in it.
+// Command soak keeps a gateway busy for minutes with all kinds of hooks — good,
+// hanging, resetting connections, flapping, subprocesses — while its hooks file
+// is rewritten every few seconds, sometimes with a mistake in it.
 //
-// It ends well if every call was answered with 200, and if afterwards the
-// gateway is back where it was: goroutines, file descriptors, memory, child
-// processes, and no zombie.
+// It succeeds if every call was answered with 200 and the gateway's resources
+// return to their initial level: goroutines, file descriptors, memory and child
+// processes, without zombies.
 package main
 
 import (
@@ -51,7 +51,7 @@ type soak struct {
 	lasts, rewrite, settle time.Duration
 	lab                    *lab.Lab
 	hook, gateway          *lab.Server
-	file                   string // the hooks file
+	file                   string // the path of the hooks file
 }
 
 func (s *soak) run(ctx context.Context) (err error) {
@@ -70,8 +70,8 @@ func (s *soak) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// What a gateway keeps once it has worked is no leak: it is measured after
-	// a first short load, not before.
+	// What a gateway retains after its first work is not a leak, so the baseline
+	// is measured after a short load.
 	if _, err := s.work(ctx, 15*time.Second); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *soak) run(ctx context.Context) (err error) {
 	return err
 }
 
-// traffic is one kind of call. Each has a tool of its own, and so a hook.
+// traffic is one kind of call. Each has its own tool, and thereby its own hook.
 type traffic struct {
 	tool string
 	rate float64
@@ -102,9 +102,9 @@ func mix() []traffic {
 	}
 }
 
-// hooks is a revision of the hooks file. Some entries change from one to the
-// next and some stay; every eighth revision has a mistake in it, which must
-// change nothing.
+// hooks returns a revision of the hooks file. Some entries differ between
+// revisions, others stay. Every eighth revision contains a mistake and must have
+// no effect.
 func (s *soak) hooks(revision int) string {
 	if revision%8 == 7 {
 		return "schema: 1\nhooks:\n  - {name: mistaken, ulr: " + s.hook.URL + "}\n"
@@ -128,7 +128,7 @@ hooks:
 	return text
 }
 
-// replace swaps a file for another in one step, as whoever mounts it would.
+// replace replaces a file atomically, as a mounted volume does.
 func replace(file, text string) error {
 	next := file + ".next"
 	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
@@ -141,8 +141,8 @@ type worked struct {
 	calls, revisions int
 }
 
-// work makes calls of every kind for a while and rewrites the hooks file. In
-// the end that is what it was at first.
+// work sends calls of every kind for a while and rewrites the hooks file,
+// finally restoring its first revision.
 func (s *soak) work(ctx context.Context, lasts time.Duration) (worked, error) {
 	var (
 		wait  sync.WaitGroup
@@ -178,7 +178,7 @@ func (s *soak) work(ctx context.Context, lasts time.Duration) (worked, error) {
 	return total, errors.Join(errs...)
 }
 
-// rewriteFile writes revision after revision and returns how many.
+// rewriteFile writes one revision after another and returns their number.
 func (s *soak) rewriteFile(ctx context.Context) (int, error) {
 	tick := time.NewTicker(s.rewrite)
 	defer tick.Stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/hookgate/hookgate/bench/internal/lab"
 )
 
-// state is what a gateway holds.
+// state is the resource usage of a gateway.
 type state struct {
 	goroutines, files, memory, children, zombies int
 }
@@ -20,8 +20,8 @@ func (s state) String() string {
 	return fmt.Sprintf("%d goroutines, %d files, %.1f MB, %d children, %d zombies", s.goroutines, s.files, float64(s.memory)/1e6, s.children, s.zombies)
 }
 
-// beyond says in what s is more than it was, if in anything. Memory is given
-// back in its own time, so that a fifth more, or 4 MB, is not more.
+// beyond describes what exceeds was, "" if nothing does. Memory may exceed it
+// by a fifth or 4 MB, because it is returned with a delay.
 func (s state) beyond(was state) string {
 	switch {
 	case s.zombies > 0:
@@ -38,8 +38,8 @@ func (s state) beyond(was state) string {
 	return ""
 }
 
-// settled waits until the gateway holds no more than it did at was, or, where
-// was is nil, until what it holds stays the same.
+// settled waits until the gateway uses no more than was or, if was is nil,
+// until its usage is stable.
 func (s *soak) settled(ctx context.Context, was *state) (state, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settle)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *soak) look(ctx context.Context) (state, error) {
 	return now, err
 }
 
-// goroutines is where the gateway's goroutines are, for a report.
+// goroutines returns the stacks of the gateway's goroutines, for a report.
 func (s *soak) goroutines(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -1,6 +1,6 @@
 // Package lab sets up what is measured: gateways with their hooks files, hooks,
-// and what a gateway is compared to. Everything listens on free ports of the
-// loopback and is ended with the lab.
+// and baselines. Everything listens on free loopback ports and is stopped by
+// Lab.Close.
 package lab
 
 import (
@@ -21,34 +21,32 @@ import (
 	"github.com/hookgate/hookgate/bench/internal/proc"
 )
 
-// Envelope is the question that is asked unless another is needed: a call of
-// about 320 bytes.
+// Envelope is the default request: a call of about 320 bytes.
 const Envelope = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/srv/work/ledger","agent_id":"agent-41c9",` +
 	`"tool_call_id":"call_7Qm2Xv9LrT4","tool_name":"shell","input":{"command":"grep -rn --include='*.go' 'func Post' internal/booking ` +
 	`| sort | uniq -c | head -n 25 && go test -count=1 ./internal/booking/...","description":"find who posts entries"}}`
 
-// EnvelopeOf returns the question about a call whose input makes it about size
-// bytes long.
+// EnvelopeOf returns a request of about size bytes.
 func EnvelopeOf(size int) string {
 	const mark = "find who posts entries"
 	return strings.Replace(Envelope, mark, mark+" "+strings.Repeat("lorem ipsum ", max(size-len(Envelope), 0)/12), 1)
 }
 
-// Programs are the binaries that a lab starts.
+// Programs are the paths of the binaries that a lab starts.
 type Programs struct {
 	Gateway, Audited, Policy, Ask, Post, Peer, Say, Python, OPA string
 }
 
-// Lab starts programs and ends them.
+// Lab starts programs and stops them.
 type Lab struct {
 	Programs
-	// Dir is where hooks files and logs are.
+	// Dir contains the hooks files and logs.
 	Dir     string
 	started []*proc.Process
 	files   int
 }
 
-// New returns a lab whose files are in a directory of its own.
+// New returns a lab with a new temporary directory.
 func New(p Programs) (*Lab, error) {
 	dir, err := os.MkdirTemp("", "hookgate-bench-")
 	if err != nil {
@@ -57,7 +55,8 @@ func New(p Programs) (*Lab, error) {
 	return &Lab{Programs: p, Dir: dir}, nil
 }
 
-// Close ends what still runs, the last started first, and removes the files.
+// Close stops the programs in reverse order of their start, and removes the
+// files.
 func (l *Lab) Close() error {
 	var errs []error
 	for _, p := range slices.Backward(l.started) {
@@ -73,7 +72,7 @@ func (l *Lab) File(name, text string) (string, error) {
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// start starts a program that is ended with the lab.
+// start starts a program that Close stops.
 func (l *Lab) start(ctx context.Context, name string, env []string, argv ...string) (*proc.Process, error) {
 	l.files++
 	p, err := proc.Start(ctx, filepath.Join(l.Dir, fmt.Sprintf("%02d-%s.log", l.files, name)), env, argv...)
@@ -83,12 +82,12 @@ func (l *Lab) start(ctx context.Context, name string, env []string, argv ...stri
 	return p, err
 }
 
-// Server is a program that answers questions.
+// Server is a program that answers requests.
 type Server struct {
 	*proc.Process
-	// URL is where questions go. Of a hook it has no path.
+	// URL receives the requests. For a hook server it has no path.
 	URL string
-	// Admin is the base of a gateway's admin listener.
+	// Admin is the base URL of a gateway's admin listener.
 	Admin string
 }
 
@@ -108,13 +107,13 @@ func (l *Lab) peer(ctx context.Context, args ...string) (*Server, error) {
 }
 
 // Gateway starts a gateway with a hooks file and waits until it is ready. An
-// empty text means the chain that the gateway has built in.
+// empty text means the default chain.
 func (l *Lab) Gateway(ctx context.Context, hooks string, env ...string) (*Server, error) {
 	return l.ready(ctx, hooks, env, l.Programs.Gateway, "serve")
 }
 
-// Disk starts a gateway that keeps its audit trail as the arguments of
-// cmd/audited say, and waits until it is ready.
+// Disk starts a gateway with the audit output that the arguments of cmd/audited
+// select, and waits until it is ready.
 func (l *Lab) Disk(ctx context.Context, hooks string, args ...string) (*Server, error) {
 	return l.ready(ctx, hooks, nil, append([]string{l.Audited}, args...)...)
 }
@@ -134,7 +133,7 @@ func (l *Lab) ready(ctx context.Context, hooks string, env []string, argv ...str
 	return s, s.await(ctx, s.Admin+"/readyz", http.MethodGet, "")
 }
 
-// Launch starts a gateway and does not wait.
+// Launch starts a gateway without waiting for it.
 func (l *Lab) Launch(ctx context.Context, env ...string) (*Server, error) {
 	return l.launch(ctx, env, l.Programs.Gateway, "serve")
 }
@@ -152,7 +151,7 @@ func (l *Lab) launch(ctx context.Context, env []string, argv ...string) (*Server
 	return &Server{Process: p, URL: "http://" + addrs[0] + "/v1/decide", Admin: "http://" + addrs[1]}, nil
 }
 
-// Embedded starts the gateway of examples/policy, with its policy alone, and
+// Embedded starts the gateway of examples/policy, with only its policy, and
 // waits until it is ready.
 func (l *Lab) Embedded(ctx context.Context) (*Server, error) {
 	addrs, err := free(ctx, 2)
@@ -185,7 +184,7 @@ func (l *Lab) Engine(ctx context.Context, policy string) (*Server, error) {
 	return s, s.await(ctx, "http://"+addrs[0]+"/health", http.MethodGet, "")
 }
 
-// free returns addresses of the loopback on which nobody listens.
+// free returns n unused loopback addresses.
 func free(ctx context.Context, n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -199,14 +198,14 @@ func free(ctx context.Context, n int) ([]string, error) {
 	return addrs, nil
 }
 
-// Decided waits until the server has answered a question with 200, and says how
-// long after its start that was.
+// Decided waits until the server has answered a request with 200, and returns
+// the time since its start.
 func (s *Server) Decided(ctx context.Context) (time.Duration, error) {
 	err := s.await(ctx, s.URL, http.MethodPost, Envelope)
 	return time.Since(s.Began), err
 }
 
-// await asks until the answer is 200, for 30 s at most.
+// await repeats a request until the status is 200, for at most 30 s.
 func (s *Server) await(ctx context.Context, address, method, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -227,7 +226,8 @@ func (s *Server) await(ctx context.Context, address, method, body string) error 
 	}
 }
 
-// Ask asks once, on a connection of its own, and returns the body of a 200.
+// Ask sends one request on its own connection and returns the body of a 200
+// response.
 func Ask(ctx context.Context, method, address, body string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -246,8 +246,8 @@ func Ask(ctx context.Context, method, address, body string) ([]byte, error) {
 	return text, err
 }
 
-// Counts are how often a hook server was asked at a path, and how many of those
-// wait for an answer.
+// Counts returns how many requests a hook server received at a path, and how
+// many of them are waiting.
 func (s *Server) Counts(ctx context.Context, path string) (asked, waiting int, err error) {
 	text, err := Ask(ctx, http.MethodGet, s.URL+"/counts", "")
 	if err != nil {

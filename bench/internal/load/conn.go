@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is one connection: it is idle, or a question is on it.
+// conn is one connection, idle or with one request in progress.
 type conn struct {
 	fd     int
-	asked  time.Duration // when, on the loop's clock
+	asked  time.Duration // on the loop's clock
 	busy   bool
 	unsent []byte
-	answer []byte // what has come
+	answer []byte // the bytes received so far
 	total  int    // length of the whole answer; 0 while unknown
 	body   int    // where its body begins
 }
@@ -42,16 +42,16 @@ func dial(where netip.AddrPort) (*conn, error) {
 	return c, nil
 }
 
-func (c *conn) close() { _ = unix.Close(c.fd) } // there is nothing to lose on it
+func (c *conn) close() { _ = unix.Close(c.fd) } // an error loses nothing
 
-// ask begins to write a question.
+// ask starts writing a request.
 func (c *conn) ask(question []byte, now time.Duration) error {
 	c.asked, c.busy, c.unsent = now, true, question
 	c.answer, c.total, c.body = c.answer[:0], 0, 0
 	return c.write()
 }
 
-// write writes as much as the socket takes.
+// write writes as much as the socket accepts.
 func (c *conn) write() error {
 	for len(c.unsent) > 0 {
 		n, err := unix.Write(c.fd, c.unsent)
@@ -66,7 +66,7 @@ func (c *conn) write() error {
 	return nil
 }
 
-// read reads what is there and reports whether the answer is whole.
+// read reads what is available and reports whether the response is complete.
 func (c *conn) read() (whole bool, err error) {
 	for {
 		if len(c.answer) == cap(c.answer) {
@@ -88,8 +88,7 @@ func (c *conn) read() (whole bool, err error) {
 	}
 }
 
-// whole reports whether the answer's last byte is there. It finds out the
-// answer's length first.
+// whole reports whether the response is complete, after determining its length.
 func (c *conn) whole() (bool, error) {
 	if c.total == 0 {
 		end := bytes.Index(c.answer, []byte("\r\n\r\n"))
@@ -105,7 +104,7 @@ func (c *conn) whole() (bool, error) {
 	return len(c.answer) >= c.total, nil
 }
 
-// contentLength reads the one header that matters here.
+// contentLength parses the Content-Length header.
 func contentLength(head []byte) (int, error) {
 	for line := range bytes.SplitSeq(head, []byte("\r\n")) {
 		name, value, ok := bytes.Cut(line, []byte(":"))
@@ -116,7 +115,7 @@ func contentLength(head []byte) (int, error) {
 	return 0, fmt.Errorf("an answer without a Content-Length: %q", head)
 }
 
-// judge says what is wrong with a whole answer, if anything is.
+// judge checks a complete response.
 func (c *conn) judge(want []byte) error {
 	if !bytes.HasPrefix(c.answer, []byte("HTTP/1.1 200 ")) || !bytes.Contains(c.answer[c.body:c.total], want) {
 		return fmt.Errorf("answered %.400q, which is not 200 with %q", c.answer[:c.total], want)

@@ -1,8 +1,8 @@
-// Package load asks a server on the loopback as fast as it answers, or at a
-// given rate, and measures how long each answer took.
+// Package load sends requests to a loopback server, as fast as it answers or at
+// a given rate, and measures the latency of each response.
 //
-// One thread asks over all connections and allocates nothing for a question,
-// so that on a small machine most of the time is left to what is measured.
+// A single thread serves all connections and allocates nothing per request, so
+// that on a small machine most of the processor time is left to the server.
 package load
 
 import (
@@ -15,45 +15,46 @@ import (
 	"time"
 )
 
-// Options say what is asked and how.
+// Options define the load.
 type Options struct {
-	// URL is where every question goes. Its host is an address of the
-	// loopback.
+	// URL receives every request. Its host must be a loopback address.
 	URL string
-	// Body is the question.
+	// Body is the request body.
 	Body []byte
-	// Want is part of every good answer's body.
+	// Want must be part of a successful response's body.
 	Want string
-	// Conns is how many connections ask.
+	// Conns is the number of connections.
 	Conns int
-	// Rate is how many questions are asked a second, evenly, whatever the
-	// answers do. Zero: each connection asks again when it was answered.
+	// Rate is the number of requests per second, evenly spaced and independent
+	// of the responses (open loop). Zero sends the next request on a connection
+	// after each response (closed loop).
 	Rate float64
-	// Once has every connection ask one question, all of them at the same
-	// time; Measure is then how long answers are waited for.
+	// Once sends one request on each connection, all at the same time; Measure
+	// is then the time to wait for responses.
 	Once bool
-	// Warm is how long is asked before it counts, Measure how long after.
+	// Warm is the duration before the measurement, Measure that of the
+	// measurement.
 	Warm, Measure time.Duration
-	// Begin and End are called around what counts. May be nil.
+	// Begin and End are called before and after the measurement. May be nil.
 	Begin, End func()
 }
 
-// Result is what was measured.
+// Result is the measurement.
 type Result struct {
-	// Answers are how long good answers took, shortest first.
+	// Answers are the latencies of successful responses, in ascending order.
 	Answers []time.Duration
-	// Failed is how many answers were not good, or did not come. Where there
-	// are some, Why says what was wrong with the first.
+	// Failed is the number of failed or missing responses. Why describes the
+	// first failure.
 	Failed int
 	Why    string
-	// Took is how long was measured.
+	// Took is the duration of the measurement.
 	Took time.Duration
 }
 
-// PerSecond is the rate of good answers.
+// PerSecond returns the rate of successful responses.
 func (r Result) PerSecond() float64 { return float64(len(r.Answers)) / r.Took.Seconds() }
 
-// Quantile is the time in which the share q of all good answers came.
+// Quantile returns the quantile q of the latencies.
 func (r Result) Quantile(q float64) time.Duration {
 	if len(r.Answers) == 0 {
 		return 0
@@ -61,7 +62,7 @@ func (r Result) Quantile(q float64) time.Duration {
 	return r.Answers[min(int(q*float64(len(r.Answers))), len(r.Answers)-1)]
 }
 
-// Run asks until the time is over or ctx ends.
+// Run sends requests until the time is over or ctx ends.
 func Run(ctx context.Context, o Options) (Result, error) {
 	where, question, err := o.question()
 	if err != nil {
@@ -79,7 +80,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return l.result, nil
 }
 
-// question is the request as it is written to the wire.
+// question returns the request in wire format.
 func (o Options) question() (netip.AddrPort, []byte, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loop owns the connections and waits for all of them at once.
+// loop is an event loop over all connections.
 type loop struct {
 	o        Options
 	where    netip.AddrPort
@@ -19,12 +19,12 @@ type loop struct {
 	want     []byte
 
 	poll   int // epoll
-	alarm  int // timerfd: the next question of a rate, or the next look at the clock
+	alarm  int // timerfd: the next request at a rate, or the next check of the clock
 	conns  map[int32]*conn
 	idle   []*conn
 	epoch  time.Time
 	due    time.Duration   // of the next question at a rate
-	late   []time.Duration // when questions were due for which no connection was idle
+	late   []time.Duration // due times of requests that found no idle connection
 	counts bool            // the warm time is over
 	left   int             // answers that are waited for, with Once
 	result Result
@@ -71,7 +71,7 @@ func (l *loop) close() {
 	}
 }
 
-// key is a descriptor as epoll carries it.
+// key converts a file descriptor to the type that epoll uses.
 func key(fd int) int32 {
 	return int32(fd) //nolint:gosec // the kernel's own descriptors are of that size
 }
@@ -99,7 +99,7 @@ func (l *loop) connect() error {
 
 func (l *loop) now() time.Duration { return time.Since(l.epoch) }
 
-// run asks for the warm and the measured time.
+// run sends requests for the warm-up and the measurement.
 func (l *loop) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -131,7 +131,7 @@ func (l *loop) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// count begins what is measured.
+// count starts the measurement.
 func (l *loop) count() {
 	l.counts = true
 	l.result = Result{}
@@ -140,8 +140,8 @@ func (l *loop) count() {
 	}
 }
 
-// missing counts what did not come: with Once every question unanswered, at a
-// rate every question that could not even be asked.
+// missing counts what is missing at the end: unanswered requests with Once,
+// unsent requests with a rate.
 func (l *loop) missing() {
 	missing, why := len(l.late), "a question found no idle connection"
 	if l.o.Once {
@@ -153,7 +153,7 @@ func (l *loop) missing() {
 	}
 }
 
-// send asks what is to be asked now.
+// send sends the requests that are due.
 func (l *loop) send(now time.Duration) error {
 	if l.o.Rate <= 0 {
 		for len(l.idle) > 0 {
@@ -169,8 +169,9 @@ func (l *loop) send(now time.Duration) error {
 	for len(l.late) > 0 && len(l.idle) > 0 {
 		due := l.late[0]
 		l.late = l.late[1:]
-		// Since when it was due, not since when it could be asked: a slow
-		// answer must not hide those that wait behind it.
+		// Latency counts from the due time and not from the time of sending, so
+		// that a slow response does not hide the requests delayed behind it
+		// (coordinated omission).
 		if err := l.ask(due); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (l *loop) send(now time.Duration) error {
 	return nil
 }
 
-// ask puts the question on an idle connection.
+// ask sends the request on an idle connection.
 func (l *loop) ask(since time.Duration) error {
 	c := l.idle[len(l.idle)-1]
 	l.idle = l.idle[:len(l.idle)-1]
@@ -188,13 +189,13 @@ func (l *loop) ask(since time.Duration) error {
 	return nil
 }
 
-// wait handles what happened next.
+// wait waits for the next event and handles it.
 func (l *loop) wait(over time.Duration) error {
 	until := over
 	if l.o.Rate > 0 {
 		until = min(until, l.due)
 	}
-	// At the latest in 50 ms, to see whether the context has ended.
+	// At most 50 ms, to check whether the context has ended.
 	sleep := max(min(until-l.now(), 50*time.Millisecond), time.Microsecond)
 	if err := unix.TimerfdSettime(l.alarm, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(sleep.Nanoseconds())}, nil); err != nil {
 		return fmt.Errorf("timer: %w", err)
@@ -205,7 +206,7 @@ func (l *loop) wait(over time.Duration) error {
 		return fmt.Errorf("epoll: %w", err)
 	}
 	for _, e := range events[:max(n, 0)] {
-		// The alarm is no connection: setting it anew is all it needs.
+		// The timer is not a connection, and is rearmed by the next wait.
 		if c := l.conns[e.Fd]; c != nil {
 			if err := l.ready(c); err != nil {
 				return err
@@ -215,7 +216,7 @@ func (l *loop) wait(over time.Duration) error {
 	return nil
 }
 
-// ready goes on with a connection on which something can be done.
+// ready handles a connection that is ready.
 func (l *loop) ready(c *conn) error {
 	if err := c.write(); err != nil {
 		return l.lost(c, err)
@@ -253,8 +254,8 @@ func (l *loop) failed(err error) {
 	}
 }
 
-// lost replaces a connection that broke. A connection that the server closed
-// while nobody asked is no failure.
+// lost replaces a broken connection. It is not a failure if the server closed
+// an idle connection.
 func (l *loop) lost(c *conn, err error) error {
 	if c.busy {
 		l.failed(err)

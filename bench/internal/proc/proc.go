@@ -1,5 +1,5 @@
-// Package proc starts programs, measures what they use, and ends them, each by
-// its own process.
+// Package proc starts programs, measures their resource usage, and stops them,
+// each by its own PID.
 package proc
 
 import (
@@ -19,26 +19,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is a program that was started.
+// Process is a started program.
 type Process struct {
-	// Began is when it was started.
+	// Began is the time of the start.
 	Began time.Time
 
 	cmd   *exec.Cmd
 	log   string
 	first chan string // the first line of its output
 	ended chan struct{}
-	err   error // how it ended
+	err   error // the exit error
 }
 
-// Start starts argv with env on top of this program's own environment. What it
-// says goes to the file log. It is killed when ctx ends, if not before.
+// Start starts argv with env added to this program's environment and its output
+// written to the file log. The process is killed when ctx ends.
 func Start(ctx context.Context, log string, env []string, argv ...string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // the program has its own
+	defer func() { _ = file.Close() }() // the program has its own descriptor
 	p := &Process{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), log: log, first: make(chan string, 1), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = file
@@ -61,7 +61,7 @@ func Start(ctx context.Context, log string, env []string, argv ...string) (*Proc
 	return p, nil
 }
 
-// FirstLine waits for the first line that the program writes to stdout.
+// FirstLine waits for the first line on the program's stdout.
 func (p *Process) FirstLine(ctx context.Context) (string, error) {
 	select {
 	case line := <-p.first:
@@ -74,18 +74,17 @@ func (p *Process) FirstLine(ctx context.Context) (string, error) {
 	}
 }
 
-// Ended is closed when the program has ended.
+// Ended returns a channel that is closed when the program has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// PID is the program's process.
+// PID returns the program's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Signal sends a signal to the program's process alone.
+// Signal sends a signal to the program, but not to its children.
 func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Stop asks the program to end, and kills it where it has not after 10 s. How
-// it ended is an error unless it did so by itself with status 0 or by the
-// signal that asked it to.
+// Stop sends SIGTERM to the program, and kills it after 10 s. It returns nil if
+// the program exited with status 0 or was ended by that signal.
 func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -108,16 +107,17 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// failure is an error with the last of what the program said.
+// failure returns an error with the end of the program's output.
 func (p *Process) failure(what string) error {
 	said, _ := os.ReadFile(p.log)
 	return fmt.Errorf("%s %s: %s", p.cmd.Path, what, said[max(0, len(said)-2000):])
 }
 
-// CPU is the processor time that the process has used, to the nanosecond. The
-// processes that it started are not in it.
+// CPU returns the processor time of the process, to the nanosecond, without
+// that of its children.
 func (p *Process) CPU() (time.Duration, error) {
-	// Every process has a clock of its time; this is how the kernel numbers it.
+	// Every process has a CPU-time clock, whose id the kernel derives from the
+	// PID.
 	const scheduled = 2
 	clock := int32(^p.PID()<<3 | scheduled) //nolint:gosec // PIDs end at 4194304
 	var t unix.Timespec
@@ -127,8 +127,8 @@ func (p *Process) CPU() (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// Memory is the process's proportional set size in bytes: a page that n
-// processes share counts for one nth.
+// Memory returns the proportional set size in bytes: a page shared by n
+// processes counts as 1/n.
 func (p *Process) Memory() (int, error) {
 	file := fmt.Sprintf("/proc/%d/smaps_rollup", p.PID())
 	text, err := os.ReadFile(file)
@@ -144,14 +144,14 @@ func (p *Process) Memory() (int, error) {
 	return 0, fmt.Errorf("%s has no Pss", file)
 }
 
-// Files is how many file descriptors the process has open.
+// Files returns the number of open file descriptors.
 func (p *Process) Files() (int, error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID()))
 	return len(entries), err
 }
 
-// Children counts the processes whose parent it is, and those of them that
-// have ended and that nobody has waited for.
+// Children returns the number of child processes, and how many of them are
+// zombies.
 func (p *Process) Children() (all, zombies int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -165,7 +165,8 @@ func (p *Process) Children() (all, zombies int, err error) {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		// PID (NAME) STATE PPID …, and NAME may hold anything.
+		// The format is PID (NAME) STATE PPID …, where NAME may contain
+		// anything.
 		f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 		if len(f) < 2 || string(f[1]) != strconv.Itoa(p.PID()) {
 			continue

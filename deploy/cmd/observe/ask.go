@@ -12,11 +12,11 @@ import (
 	"github.com/hookgate/hookgate/deploy/dashcheck"
 )
 
-// mayBeEmpty are the panels that have nothing to show here, with the reason.
+// mayBeEmpty returns the panels that may have no data here, with the reason.
 func mayBeEmpty() map[string]string { return nil }
 
-// ask asks a server everything that the dashboards ask, and how its rules are,
-// until all of it is answered.
+// ask runs all queries of the dashboards on a server and checks its rules,
+// repeating until all have data.
 func (s *stack) ask(ctx context.Context, server server, dashboards []string) error {
 	var read []*dashcheck.Dashboard
 	questions := 0
@@ -49,8 +49,8 @@ func (s *stack) ask(ctx context.Context, server server, dashboards []string) err
 	return nil
 }
 
-// keepsHistograms checks that the server keeps those that it is here for, or the
-// other way would not be checked at all.
+// keepsHistograms checks that the server stores the kind of histograms that it
+// is meant to test; otherwise the other kind would not be tested at all.
 func (s *server) keepsHistograms(ctx context.Context) error {
 	buckets, err := s.Points(ctx, "hookgate_decision_duration_seconds_bucket", true, 0, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *server) keepsHistograms(ctx context.Context) error {
 	return nil
 }
 
-// bounded checks that the tools that callers make up do not become labels.
+// bounded checks that invented tool names do not become label values.
 func (s *server) bounded(ctx context.Context) error {
 	tools, err := s.LabelValues(ctx, "hookgate_decisions_total", "tool")
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *server) bounded(ctx context.Context) error {
 	return nil
 }
 
-// evaluated checks every rule: a recording one has to have recorded something,
-// an alerting one has to have been evaluated without an error.
+// evaluated checks every rule: a recording rule must have recorded something,
+// and an alerting rule must have been evaluated without an error.
 func evaluated(ctx context.Context, server *dashcheck.Server) (int, error) {
 	rules, err := server.Rules(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// certificate writes a certificate that is good for an hour, and its key.
+// certificate writes a certificate that is valid for an hour, and its key.
 func certificate(certFile, keyFile string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

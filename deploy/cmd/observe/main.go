@@ -1,10 +1,10 @@
 // Command observe runs a gateway under the traffic of examples/observability,
-// has Prometheus servers scrape it, with native histograms and without, and
-// checks that every query of every dashboard comes back with data and that every
-// rule is evaluated.
+// scraped by one Prometheus server with native histograms and one without. It
+// checks that every query of every dashboard returns data and that every rule is
+// evaluated.
 //
-// Everything that is started here listens on the loopback and is ended here, by
-// its own process.
+// Everything that it starts listens on the loopback and is stopped by its own
+// PID.
 package main
 
 import (
@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// patience is how long the whole check may take.
+// patience is the deadline of the whole check.
 const patience = 3 * time.Minute
 
-// options are what the check needs.
+// options are the inputs of the check.
 type options struct {
 	root                string // of the repository
-	gateway, prometheus string // programs
+	gateway, prometheus string // paths of the programs
 }
 
 func main() {
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// observe starts everything, makes things happen, and asks.
+// observe starts everything, generates events, and runs the queries.
 func observe(ctx context.Context, o options) (err error) {
 	dir, err := os.MkdirTemp("", "observe")
 	if err != nil {

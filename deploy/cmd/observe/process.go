@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// process is a program that was started.
+// process is a started program.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
 	log   string        // the file that has what it says
-	ended chan struct{} // closed when it ended, with err
+	ended chan struct{} // closed when it has ended and err is set
 	err   error
 }
 
 // grace is how long a program may take to end after SIGTERM.
 const grace = 10 * time.Second
 
-// run starts a program. Its output goes to a file in dir.
+// run starts a program with its output in a file in dir.
 func run(ctx context.Context, dir, name string, env []string, argv ...string) (*process, error) {
 	p := &process{name: name, log: filepath.Join(dir, name+".log"), ended: make(chan struct{})}
 	out, err := os.Create(p.log)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }() // the program has its own
+	defer func() { _ = out.Close() }() // the program has its own descriptor
 	p.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = out, out, dir
@@ -47,7 +47,8 @@ func run(ctx context.Context, dir, name string, env []string, argv ...string) (*
 	return p, nil
 }
 
-// stop asks it to end, and says where it ended before or badly.
+// stop ends the program. It returns an error if the program ended before or
+// failed.
 func (p *process) stop() error {
 	select {
 	case <-p.ended:
@@ -68,7 +69,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// said is the end of its output.
+// said returns the end of its output.
 func (p *process) said() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -77,8 +78,8 @@ func (p *process) said() string {
 	return string(text[max(0, len(text)-4000):])
 }
 
-// freeAddrs returns loopback addresses that nobody listens on. They are reserved
-// together, so that they differ.
+// freeAddrs returns n distinct unused loopback addresses. All of them are
+// reserved before any is released, so that they differ.
 func freeAddrs(ctx context.Context, n int) ([]string, error) {
 	var addrs []string
 	for range n {

@@ -15,13 +15,13 @@ import (
 	"github.com/hookgate/hookgate/deploy/dashcheck"
 )
 
-// How a server keeps histograms.
+// The kinds of histograms that a server stores.
 const (
 	classicHistograms = "classic"
 	nativeHistograms  = "native"
 )
 
-// scrapeInterval is that of the servers.
+// scrapeInterval is the scrape interval of the servers.
 const scrapeInterval = time.Second
 
 // stack is everything that runs.
@@ -31,17 +31,17 @@ type stack struct {
 	hooksFile string
 	admin     string // the gateway's admin listener
 	servers   []server
-	processes []*process // in the order of their starts
+	processes []*process // in the order of their start
 }
 
-// server is one Prometheus.
+// server is a Prometheus server.
 type server struct {
-	mode string // how it keeps histograms
+	mode string // the kind of histograms
 	dashcheck.Server
 }
 
-// start starts the example as people do without Docker, and the servers, and
-// waits for each of them.
+// start starts the example without Docker, and the servers, and waits until
+// each is ready.
 func (s *stack) start(ctx context.Context) error {
 	addrs, err := freeAddrs(ctx, 7)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *stack) start(ctx context.Context) error {
 		s.prometheus(ctx, nativeHistograms, addrs[4], admin, addrs[6], "--enable-feature=native-histograms"))
 }
 
-// replica starts a second gateway, which nobody asks anything: it has another
-// configuration, and a certificate.
+// replica starts a second gateway without traffic, with another configuration
+// and a certificate.
 func (s *stack) replica(ctx context.Context, addr, admin string) error {
 	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
 	if err := certificate(cert, key); err != nil {
@@ -96,7 +96,7 @@ func (s *stack) run(ctx context.Context, name string, env []string, argv ...stri
 	return nil
 }
 
-// prometheus starts a server and waits until it scraped the gateway.
+// prometheus starts a server and waits until it has scraped the gateway.
 func (s *stack) prometheus(ctx context.Context, mode, addr, target, replica string, flags ...string) error {
 	rules, err := filepath.Abs(filepath.Join(s.root, "deploy", "prometheus", "rules.yaml"))
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *stack) prometheus(ctx context.Context, mode, addr, target, replica stri
 	})
 }
 
-// reload has the gateway refuse a file and take up another.
+// reload makes the gateway refuse a file and then load another one.
 func (s *stack) reload(ctx context.Context) error {
 	good, err := os.ReadFile(s.hooksFile)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *stack) reload(ctx context.Context) error {
 	return nil
 }
 
-// until tries something until it goes well, everything ends, or a program ended
-// that must run.
+// until retries until try succeeds, ctx ends, or a program that must keep
+// running has ended.
 func (s *stack) until(ctx context.Context, what string, try func() error) error {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -180,7 +180,7 @@ func (s *stack) until(ctx context.Context, what string, try func() error) error 
 	}
 }
 
-// stop ends everything, the last first.
+// stop ends everything in reverse order of the start.
 func (s *stack) stop() error {
 	var errs []error
 	for _, p := range slices.Backward(s.processes) {
@@ -189,10 +189,10 @@ func (s *stack) stop() error {
 	return errors.Join(errs...)
 }
 
-// client is for everything that runs here.
+// client returns an HTTP client for everything that runs here.
 func client() *http.Client { return &http.Client{Timeout: 10 * time.Second} }
 
-// get writes what an address answers to out, unless that is nil.
+// get writes a response body to out, unless out is nil.
 func get(ctx context.Context, url string, out io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

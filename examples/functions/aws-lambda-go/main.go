@@ -29,9 +29,9 @@ func main() {
 
 type function struct{ hook *hook.Hook }
 
-// handle takes the event of a function URL, or of an HTTP API with payload
-// format 2.0, or the call itself, which is what Invoke passes. It answers
-// both in one form, so a hooks entry for Invoke has unwrap: lambda_invoke.
+// handle accepts the event of a function URL, or of an HTTP API with payload
+// format 2.0, or the call itself, which is what Invoke passes. It answers all
+// in the same form, so a hooks entry for Invoke needs unwrap: lambda_invoke.
 func (f function) handle(_ context.Context, event json.RawMessage) (events.LambdaFunctionURLResponse, error) {
 	var request events.LambdaFunctionURLRequest
 	if err := json.Unmarshal(event, &request); err != nil {

@@ -1,6 +1,6 @@
 // Command cloud-run-go is the hook as a plain HTTP server: for Cloud Run,
-// Knative and every other platform that runs a container and says in PORT where
-// it wants to reach it, and for the custom handlers of Azure Functions.
+// Knative and every other platform that runs a container and passes the port in
+// PORT, and for custom handlers of Azure Functions.
 package main
 
 import (
@@ -28,14 +28,14 @@ func main() {
 	}
 }
 
-// serve answers requests until ctx ends, and finishes those in flight.
+// serve answers requests until ctx ends, then finishes those in flight.
 func serve(ctx context.Context) error {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	h, err := hook.New(hook.Options{Secrets: os.Getenv("HOOK_SECRETS"), Log: log})
 	if err != nil {
 		return err
 	}
-	// An empty HOST is every address, which containers need.
+	// An empty HOST means all addresses, which containers need.
 	port := cmp.Or(os.Getenv("FUNCTIONS_CUSTOMHANDLER_PORT"), os.Getenv("PORT"), "8080")
 	server := &http.Server{
 		Addr:              net.JoinHostPort(os.Getenv("HOST"), port),

@@ -19,23 +19,23 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// maxRequest is the gateway's own limit of a request, in bytes.
+// maxRequest is the gateway's own default limit of a request, in bytes.
 const maxRequest = 16 << 20
 
 // Options configure a hook.
 type Options struct {
-	// Secrets are one or more whsec_… separated by spaces: only requests that one
-	// of them signed are answered. Or it is the word none, if the platform itself
-	// lets in only the gateway. Empty is an error.
+	// Secrets are one or more whsec_… secrets separated by spaces: only requests
+	// signed with one of them are answered. The word none disables the check, for
+	// platforms that themselves admit only the gateway. Empty is an error.
 	Secrets string
-	// Log gets a line for each decision.
+	// Log receives a line for each decision.
 	Log *slog.Logger
 }
 
 // Hook answers calls. It is safe for concurrent use.
 type Hook struct {
 	policy   policy
-	verifier *signature.Verifier // nil where the platform authenticates the gateway
+	verifier *signature.Verifier // nil if the platform authenticates the gateway
 	log      *slog.Logger
 }
 
@@ -81,8 +81,8 @@ func (h *Hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) //nolint:gosec // it is JSON and said to be, and a gateway that is gone needs none
 }
 
-// Answer handles one request. body is as it arrived, before anything parsed it. A
-// status other than 200 comes with a deny too.
+// Answer handles one request. body must be the raw body, before any parsing. A
+// status other than 200 also comes with a deny.
 func (h *Hook) Answer(header http.Header, body []byte) (status int, text []byte) {
 	status, said := h.judge(header, body)
 	text, err := json.Marshal(said)
@@ -93,7 +93,7 @@ func (h *Hook) Answer(header http.Header, body []byte) (status int, text []byte)
 	if id == "" || status != http.StatusOK {
 		return status, text
 	}
-	// Repeated, for gateways that bind answers to calls.
+	// The id is repeated for gateways that bind answers to calls.
 	bound, err := signature.BindAnswer(text, id)
 	if err != nil {
 		return http.StatusBadRequest, []byte(`{"decision":"deny","reason":"webhook-id cannot be repeated"}`)

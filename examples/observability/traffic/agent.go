@@ -9,8 +9,8 @@ import (
 	"github.com/hookgate/hookgate/transport/agentproc"
 )
 
-// agent is the one that config/agents/helper.yaml declares: it asks for
-// permission to run a command, twice, and says what it was told.
+// agent is the agent of config/agents/helper.yaml: it asks twice for permission
+// to run a command, and reports the answers.
 func agent(ctx context.Context, in io.Reader, out io.Writer) error {
 	a, err := agentproc.ReadTurn(in, out)
 	if err != nil {

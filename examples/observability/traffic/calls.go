@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sender asks one gateway.
+// sender sends calls to one gateway.
 type sender struct {
 	gateway, token string
 	client         *http.Client
@@ -21,16 +21,17 @@ func newSender(gateway, token string) *sender {
 	return &sender{gateway: strings.TrimRight(gateway, "/"), token: token, client: &http.Client{Timeout: 10 * time.Second}}
 }
 
-// call is one request. Its answer does not matter to anybody here.
+// call is one request. Its answer is ignored.
 type call struct {
 	method, path, body string
-	// patience is how long the caller waits; zero is long enough.
+	// patience is how long the caller waits; zero means no limit of its own.
 	patience time.Duration
-	// token is shown in place of the sender's own.
+	// token replaces the sender's own token.
 	token string
 }
 
-// before is a call of a tool that is about to run, after one that has.
+// before returns the envelope of a call before the tool runs, after that of its
+// result.
 func before(tool, input string) string {
 	return fmt.Sprintf(`{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"traffic","tool_call_id":"c","tool_name":%q,"input":%s}`, tool, input)
 }
@@ -39,7 +40,7 @@ func after(tool, output string) string {
 	return fmt.Sprintf(`{"hook_schema":1,"event":"post_tool_use","workspace":"/repo","agent_id":"traffic","tool_call_id":"c","tool_name":%q,"input":{},"output":%q,"is_error":false}`, tool, output)
 }
 
-// calls is what is sent, over and over. turn numbers the rounds.
+// calls returns the calls of one round; turn is its number.
 func calls(turn int) []call {
 	decide := func(body string) call { return call{method: http.MethodPost, path: "/v1/decide", body: body} }
 	acme := func(body string) call {
@@ -73,7 +74,7 @@ func calls(turn int) []call {
 		{method: http.MethodGet, path: "/nowhere"},
 		{method: http.MethodPost, path: "/v1/decide", body: before("slow_tool", `{}`), patience: 5 * time.Millisecond}, // hangs up
 	}
-	for range 3 { // more at once than busy_tool takes
+	for range 3 { // more concurrent calls than busy_tool accepts
 		all = append(all, decide(before("busy_tool", `{}`)))
 	}
 	if turn%10 == 0 {
@@ -82,7 +83,7 @@ func calls(turn int) []call {
 	return all
 }
 
-// send sends calls, one at each tick and none waiting for another, until ctx
+// send sends one call per tick, without waiting for earlier ones, until ctx
 // ends.
 func (s *sender) send(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
@@ -101,8 +102,8 @@ func (s *sender) send(ctx context.Context, every time.Duration) {
 	}
 }
 
-// one sends a call and reads the answer. Where there is none, the gateway is
-// not there or the caller hung up, and the next call is as good as this one.
+// one sends a call and reads the answer. Errors are ignored: the gateway is
+// down or the caller hung up, and the next call follows anyway.
 func (s *sender) one(ctx context.Context, c call) {
 	if c.patience > 0 {
 		var hangUp context.CancelFunc

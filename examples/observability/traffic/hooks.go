@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The answers of hooks.
+// Answers of the hooks.
 const (
 	allow   = `{"decision":"allow"}`
 	deny    = `{"decision":"deny","reason":"production is off limits"}`
@@ -18,7 +18,7 @@ const (
 	redact  = `{"decision":"replace","output":"[redacted]","reason":"looked like a token"}`
 )
 
-// answerTo allows what does not speak of production.
+// answerTo denies calls that mention production.
 func answerTo(call []byte) string {
 	if strings.Contains(string(call), "prod") {
 		return deny
@@ -26,7 +26,7 @@ func answerTo(call []byte) string {
 	return allow
 }
 
-// program is the hook that config/hooks.yaml declares as a command.
+// program is the subprocess hook of config/hooks.yaml.
 func program(in io.Reader, out io.Writer) error {
 	call, err := io.ReadAll(in)
 	if err != nil {
@@ -39,9 +39,9 @@ func program(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// hooks are the remote ones.
+// hooks serves the remote hooks.
 type hooks struct {
-	slow atomic.Int64 // calls of the slow one
+	slow atomic.Int64 // number of calls to the slow hook
 }
 
 func newHooks() *hooks { return &hooks{} }
@@ -66,7 +66,7 @@ func (h *hooks) handler() http.Handler {
 	return mux
 }
 
-// serveFlapping is out of order for a second in every four.
+// serveFlapping fails for one second in every four.
 func serveFlapping(w http.ResponseWriter, _ *http.Request) {
 	if time.Now().Unix()%4 == 0 {
 		http.Error(w, "deploying", http.StatusBadGateway)
@@ -75,7 +75,7 @@ func serveFlapping(w http.ResponseWriter, _ *http.Request) {
 	said(w, allow)
 }
 
-// serveSlow takes long every fourth time, longer than its entry allows.
+// serveSlow exceeds its entry's timeout on every fourth call.
 func (h *hooks) serveSlow(w http.ResponseWriter, r *http.Request) {
 	wait := 20 * time.Millisecond
 	if h.slow.Add(1)%4 == 0 {

@@ -1,10 +1,10 @@
-// Command traffic makes work for a gateway: it serves remote hooks that answer,
-// refuse, hang and break, and sends the calls that meet them, so that every
-// panel of the dashboards has something to show.
+// Command traffic generates load for a gateway: it serves remote hooks that
+// answer, deny, hang and fail, and sends calls to them, so that every panel of
+// the dashboards has data.
 //
-//	traffic                         serves hooks and sends calls until it is told to stop
-//	traffic hook                    is a hook that is a program
-//	traffic agent                   is an agent that asks for permission
+//	traffic         serves hooks and sends calls until it is stopped
+//	traffic hook    is a subprocess hook
+//	traffic agent   is an agent that asks for permission
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// exampleToken is no secret: it opens the example alone.
+// exampleToken is not a secret: it is valid only in the example.
 const exampleToken = "the-token-of-the-observability-example-0001"
 
 func main() {

@@ -1,4 +1,5 @@
-// Package suggest finds the known word that a misspelt one was meant to be.
+// Package suggest finds the known word for which a misspelled word was probably
+// meant.
 package suggest
 
 import (
@@ -9,7 +10,7 @@ import (
 
 // Nearest returns the known word that was probably meant, or "" if none is close.
 func Nearest(word string, known []string) string {
-	const longest = 64 // nobody means one of our words by a longer one
+	const longest = 64 // no known word is nearly that long
 	if len(word) > longest {
 		return ""
 	}
@@ -17,7 +18,7 @@ func Nearest(word string, known []string) string {
 	for _, k := range known {
 		d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(k))
 		if isSwapped(strings.ToLower(word), k) || len(word) >= 3 && strings.HasPrefix(k, word) {
-			d = min(d, 1) // one slip, like evnet for event, or a word that was cut short, like timeout for timeout_ms
+			d = min(d, 1) // one typo (evnet for event), or an abbreviation (timeout for timeout_ms)
 		}
 		if d < distance {
 			best, distance = k, d
@@ -26,8 +27,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// isSwapped reports whether two words differ by two neighbours that changed
-// places, which is the commonest slip and two edits to those who count them.
+// isSwapped reports whether two words differ only by two swapped neighboring
+// letters. This is the most common typo, but counts as two edits.
 func isSwapped(a, b string) bool {
 	if len(a) != len(b) {
 		return false

@@ -1,8 +1,7 @@
-// Command checkmetrics runs a gateway on free loopback ports, has it decide
-// something, and gives what it exposes to promtool.
+// Command checkmetrics runs a gateway on free loopback ports, has it decide a
+// request, and checks its metrics with promtool.
 //
-// The gateway and everything else that is started here is ended here, by its
-// own process.
+// It starts all processes as its own children and stops exactly those.
 package main
 
 import (
@@ -21,7 +20,7 @@ import (
 	"time"
 )
 
-// patience is how long the whole check may take.
+// patience is the deadline of the whole check.
 const patience = time.Minute
 
 func main() {
@@ -71,8 +70,8 @@ func check(ctx context.Context, out io.Writer, gateway, promtool string) (err er
 	return err
 }
 
-// freeAddrs returns loopback addresses nobody listens on. They are reserved
-// together, so that they differ.
+// freeAddrs returns n distinct unused loopback addresses. All of them are
+// reserved before any is released, so that they differ.
 func freeAddrs(ctx context.Context, n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -86,12 +85,12 @@ func freeAddrs(ctx context.Context, n int) ([]string, error) {
 	return addrs, nil
 }
 
-// running is a gateway that was started.
+// running is a running gateway.
 type running struct {
 	cmd         *exec.Cmd
 	said        bytes.Buffer
 	main, admin string
-	ended       chan struct{} // closed when it ended, with err
+	ended       chan struct{} // closed when it has ended and err is set
 	err         error
 }
 
@@ -110,7 +109,7 @@ func start(ctx context.Context, binary, mainAddr, adminAddr string) (*running, e
 	return g, nil
 }
 
-// stop asks the gateway to end and says how it did.
+// stop sends SIGTERM to the gateway and returns its exit error.
 func (g *running) stop() error {
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -122,7 +121,7 @@ func (g *running) stop() error {
 	return nil
 }
 
-// ready waits until /readyz says so.
+// ready waits until /readyz reports 200.
 func (g *running) ready(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -149,7 +148,7 @@ func (g *running) get(ctx context.Context, url string) ([]byte, error) {
 	return answer(req, http.StatusOK)
 }
 
-// decide asks for one decision, and sends one text that is no request.
+// decide requests one decision and sends one malformed request.
 func (g *running) decide(ctx context.Context) error {
 	for body, status := range map[string]int{
 		`{"hook_schema":1,"event":"pre_tool_use","workspace":"/w","agent_id":"a","tool_call_id":"c","tool_name":"shell","input":{"command":"ls"}}`: http.StatusOK,
@@ -167,7 +166,7 @@ func (g *running) decide(ctx context.Context) error {
 	return nil
 }
 
-// answer returns the body of an answer that has the status asked for.
+// answer returns the body of a response with the expected status.
 func answer(req *http.Request, status int) ([]byte, error) {
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {

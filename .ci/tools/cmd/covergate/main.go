@@ -1,6 +1,6 @@
-// Command covergate holds packages to the share of statements that their tests
-// run. It counts statements in the profile itself, since the percentage that
-// the go command prints is rounded: 99.96 % reads as 100.0 %.
+// Command covergate checks that the test coverage of packages reaches a
+// minimum. It counts the statements in the coverage profile itself, because the
+// percentage that the go command prints is rounded: 99.96 % reads as 100.0 %.
 //
 //	covergate cover.out example.com/module/a=100 example.com/module/b=90
 package main
@@ -48,10 +48,10 @@ func run(out io.Writer, file string, gates []string) error {
 	return errors.Join(errs...)
 }
 
-// tally is what the tests of one package ran of it.
+// tally is the coverage of one package.
 type tally struct {
 	statements, run int
-	missed          []string // places
+	missed          []string // places of uncovered statements
 }
 
 func count(profiles []*cover.Profile) map[string]*tally {
@@ -77,7 +77,7 @@ func count(profiles []*cover.Profile) map[string]*tally {
 	return counts
 }
 
-// hold compares whole statements, never percentages.
+// hold compares numbers of statements, never rounded percentages.
 func hold(out io.Writer, pkg string, percent int, t *tally) error {
 	if t == nil || t.statements == 0 {
 		return fmt.Errorf("%s: the profile knows no statement of it", pkg)

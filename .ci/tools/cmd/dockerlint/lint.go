@@ -13,7 +13,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// finding is one place where a file breaks a rule.
+// finding is a violation of a rule.
 type finding struct {
 	line int
 	rule string
@@ -25,7 +25,7 @@ type checker struct {
 	findings  []finding
 }
 
-// lint returns what is wrong with a Dockerfile, in the order of its lines.
+// lint returns the violations in a Dockerfile, in the order of its lines.
 func lint(file io.Reader, goVersion string) []finding {
 	c := &checker{goVersion: goVersion}
 	parsed, err := parser.Parse(file)
@@ -69,7 +69,7 @@ func (c *checker) found(where []parser.Range, rule, format string, args ...any) 
 	c.findings = append(c.findings, finding{line, rule, fmt.Sprintf(format, args...)})
 }
 
-// stage checks what holds for every stage.
+// stage checks the rules for every stage.
 func (c *checker) stage(stages []instructions.Stage, i int) {
 	s := stages[i]
 	c.base(stages[:i], s)
@@ -147,7 +147,7 @@ func (c *checker) secrets(cmd instructions.Command) {
 	}
 }
 
-// shipped is what the last stage says of itself.
+// shipped collects the instructions of the last stage.
 type shipped struct {
 	copies      bool
 	user        *instructions.UserCommand
@@ -157,7 +157,7 @@ type shipped struct {
 	entryBinary string
 }
 
-// last checks what holds for the stage that ships.
+// last checks the rules for the last stage, which is shipped.
 func (c *checker) last(stages []instructions.Stage) {
 	s := stages[len(stages)-1]
 	if s.BaseName != "scratch" && !strings.HasPrefix(s.BaseName, "gcr.io/distroless/static") {

@@ -1,23 +1,23 @@
-// Command dockerlint holds a Dockerfile to what an image of this project
-// promises. It reads the file with the parser that builds it.
+// Command dockerlint checks a Dockerfile against the rules for this project's
+// images. It uses the parser that builds them.
 //
-//   - D1 What builds does not ship: there are at least two stages, and the last
-//     one copies from an earlier one.
-//   - D2 Every base is scratch, an earlier stage, or an image named down to its
+//   - D1 Build tools are not shipped: there are at least two stages, and the
+//     last one copies from an earlier one.
+//   - D2 Every base is scratch, an earlier stage, or an image pinned to its
 //     patch version or digest. Never latest.
 //   - D3 The last stage starts from scratch or from a distroless static image,
-//     and runs nothing: there is no shell in it.
-//   - D4 It runs as a numeric user that is not root, so that an orchestrator can
-//     see that without reading the image's user table.
+//     and runs nothing, because it has no shell.
+//   - D4 It runs as a numeric non-root user, so that an orchestrator can verify
+//     that without the image's user table.
 //   - D5 Its health check is its own binary, in exec form.
-//   - D6 Its entry point is there, and it and the command are in exec form, so
+//   - D6 It has an entry point, and entry point and command are in exec form, so
 //     that signals reach the program.
 //   - D7 Go programs are built without cgo and without paths of the build
 //     machine.
-//   - D8 Files come by COPY: ADD fetches and unpacks.
-//   - D9 No ARG or ENV is named like a secret: both stay in the image.
-//   - D10 Where -go gives a version, Go programs are built with it.
-//   - D11 The parser has nothing to warn of.
+//   - D8 Files are added by COPY, because ADD downloads and unpacks.
+//   - D9 No ARG or ENV is named like a secret, because both remain in the image.
+//   - D10 If -go gives a version, Go programs are built with it.
+//   - D11 The parser has no warnings.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Command testreport reads what `go test -json` says and prints what a person
-// needs of it: each package's line, the output of what failed, and last the
-// count of tests, alone on a line.
+// Command testreport reads the output of `go test -json` and prints a summary
+// for people: each package's result line, the output of failed tests, and
+// finally the number of tests on a line of its own.
 //
-// It ends with status 1 where a test failed, where none ran, and where the
-// stream ends before its packages did.
+// It exits with status 1 if a test failed, if no test ran, or if the stream
+// ends before all packages have ended.
 package main
 
 import (
@@ -36,17 +36,17 @@ type event struct {
 	Package string
 	Test    string
 	Output  string
-	// ImportPath stands in for Package in what a build says.
+	// ImportPath replaces Package in the output of a build.
 	ImportPath string
 }
 
-// key names a test, or a package where Test is empty.
+// key identifies a test, or a package if test is empty.
 type key struct{ pkg, test string }
 
 type summary struct {
 	out                     io.Writer
 	passed, failed, skipped int
-	output                  map[key][]string // of what is not finished
+	output                  map[key][]string // of unfinished tests and packages
 	open                    map[string]bool  // packages that have begun
 	blamed                  map[string]bool  // packages with a failed test
 }
@@ -85,8 +85,8 @@ func (s *summary) take(e event) {
 	}
 }
 
-// hear keeps what a test says until it is known how the test ends. The lines
-// with which a package ends are printed as they come.
+// hear buffers a test's output until its result is known. A package's result
+// line is printed at once.
 func (s *summary) hear(k key, line string) {
 	if k.test == "" && isResult(line) {
 		s.print(line)
@@ -110,8 +110,8 @@ func (s *summary) finish(k key, how string) {
 	if k.test == "" {
 		delete(s.open, k.pkg)
 		if how == "fail" && !s.blamed[k.pkg] {
-			// Nothing of it failed and still it did: it was not built, or its
-			// TestMain found something.
+			// The package failed although none of its tests did: it did not
+			// compile, or its TestMain failed.
 			s.failed++
 			s.print(strings.Join(said, ""))
 		}
@@ -129,7 +129,7 @@ func (s *summary) finish(k key, how string) {
 	}
 }
 
-// close prints the count, which says 0 where nothing ran.
+// close prints the number of tests, even if none ran.
 func (s *summary) close() error {
 	line := fmt.Sprintf("%d passed, %d failed", s.passed, s.failed)
 	if s.skipped > 0 {

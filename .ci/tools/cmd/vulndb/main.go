@@ -1,9 +1,9 @@
-// Command vulndb lays out Go vulnerability reports as a database that
-// govulncheck reads from a file URL.
+// Command vulndb creates a vulnerability database that govulncheck can read
+// from a file URL.
 //
-// The reports come with the module golang.org/x/vulndb, which every module
-// proxy serves, so that code can be checked where vuln.go.dev cannot be
-// reached. The layout is the one of https://go.dev/doc/security/vuln/database.
+// The reports come from the module golang.org/x/vulndb, which every module
+// proxy serves, so that code can be checked where vuln.go.dev is unreachable.
+// The format is that of https://go.dev/doc/security/vuln/database.
 package main
 
 import (
@@ -20,11 +20,11 @@ import (
 	"time"
 )
 
-// module carries the reports.
+// module contains the reports.
 const module = "golang.org/x/vulndb@latest"
 
-// enough is how many reports there are at least. A database with little in it
-// would find nothing, which must not look like a good result.
+// enough is the minimum number of reports. An incomplete database would find
+// nothing, which must not look like a good result.
 const enough = 4000
 
 func main() {
@@ -49,7 +49,7 @@ func run(ctx context.Context, to string) error {
 	return nil
 }
 
-// fetch has the go command download the module, and returns the directory of
+// fetch downloads the module with the go command, and returns the directory of
 // the reports and the time of the module's version.
 func fetch(ctx context.Context) (dir string, asOf time.Time, err error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
@@ -76,7 +76,7 @@ func fetch(ctx context.Context) (dir string, asOf time.Time, err error) {
 	return filepath.Join(got.Dir, "data", "osv"), version.Time, nil
 }
 
-// report is what the indexes need of one report.
+// report holds the fields of a report that the indexes need.
 type report struct {
 	ID       string    `json:"id"`
 	Modified time.Time `json:"modified"`
@@ -88,8 +88,8 @@ type report struct {
 	} `json:"affected"`
 }
 
-// moduleEntry is one module of index/modules.json. The optional version of the
-// last fix is left out: the reader then looks into the report itself.
+// moduleEntry is a module in index/modules.json. The optional version of the
+// latest fix is omitted; the reader then reads the report itself.
 type moduleEntry struct {
 	Path  string       `json:"path"`
 	Vulns []moduleVuln `json:"vulns"`
@@ -100,14 +100,14 @@ type moduleVuln struct {
 	Modified time.Time `json:"modified"`
 }
 
-// vulnEntry is one report of index/vulns.json.
+// vulnEntry is a report in index/vulns.json.
 type vulnEntry struct {
 	ID       string    `json:"id"`
 	Modified time.Time `json:"modified"`
 	Aliases  []string  `json:"aliases,omitempty"`
 }
 
-// layOut writes the database and returns how many reports it holds.
+// layOut writes the database and returns the number of its reports.
 func layOut(from, to string, asOf time.Time, atLeast int) (int, error) {
 	files, err := filepath.Glob(filepath.Join(from, "GO-*.json"))
 	if err != nil {
@@ -168,7 +168,7 @@ func layOut(from, to string, asOf time.Time, atLeast int) (int, error) {
 	return len(files), nil
 }
 
-// index enters r once under each module that it affects.
+// index adds r once to each module that it affects.
 func index(modules map[string]*moduleEntry, r report) {
 	for _, a := range r.Affected {
 		path := a.Package.Name
