@@ -162,6 +162,16 @@ func TestTheHooksAreThereBeforeTheGatewayAndAfterIt(t *testing.T) {
 	}
 }
 
+// docker compose up --wait fails on a container whose image has a health check
+// that is switched off.
+func TestNoHealthCheckIsSwitchedOff(t *testing.T) {
+	for name, s := range project(t).Services {
+		if s.HealthCheck != nil && s.HealthCheck.Disable {
+			t.Errorf("nobody can wait for %s", name)
+		}
+	}
+}
+
 func TestPrometheusFindsItsRulesAndTheGateway(t *testing.T) {
 	p := project(t)
 	var scraping struct {
