@@ -15,7 +15,8 @@
 //   - C4 The event and the tool decide which participants apply. No answer can
 //     change either. A tool with an alias is matched under both names. A
 //     participant's condition is evaluated against the call in its current form.
-//   - C5 The reason of an outcome names every participant that contributed to it.
+//   - C5 The reason of an outcome names the participant that denied, or else
+//     every participant that rewrote the call, in order.
 //   - C6 A failure is always reported, even if the participant may fail open. An
 //     interceptor never fails open.
 //   - C7 A deny after the call cannot stop anything. It means that the model is
@@ -40,5 +41,5 @@
 //   - C15 Bytes are kept: inputs, outputs and unknown fields are passed on as the
 //     JSON text in which they arrived. A request that nobody rewrote is forwarded
 //     byte for byte.
-//   - C16 The zero value of every type denies.
+//   - C16 The zero value of every type fails closed.
 package chain

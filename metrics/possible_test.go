@@ -31,7 +31,7 @@ func TestM2_AnswersThatAreAgainstTheContractHaveNoSeries(t *testing.T) {
 		with(endpoint("after"), func(p *metrics.Participant) { p.Events = post() }),
 		with(program("shadow"), func(p *metrics.Participant) { p.Mode, p.Events = chain.Shadow, chain.Events() }),
 	))
-	sameSeries(t, registry, "hookgate_hook_answers_total", slices.Concat( // answer binding event hook mode
+	sameSeries(t, registry, "hookgate_hook_answers_total", slices.Concat( // labels: answer binding event hook mode
 		each("", []string{"allow", "deny", "failure", "modify"}, " subprocess pre_tool_use free enforce"),
 		each("", []string{"allow", "deny", "failure"}, " subprocess pre_tool_use guard enforce"),
 		each("", []string{"allow", "deny", "failure", "replace"}, " webhook post_tool_use after enforce"),
@@ -53,7 +53,7 @@ func TestM2_FailuresHaveTheCausesOfTheBindingAndOfTheChain(t *testing.T) {
 			Causes: []chain.Cause{chain.Error, chain.NoCause, chain.Uncovered, chain.Internal + 1},
 		},
 	))
-	sameSeries(t, registry, "hookgate_hook_failures_total", slices.Concat( // binding cause hook
+	sameSeries(t, registry, "hookgate_hook_failures_total", slices.Concat( // labels: binding cause hook
 		each("subprocess ", programCauses, " before"),
 		each("subprocess ", slices.DeleteFunc(slices.Clone(programCauses), func(c string) bool { return c == "unusable_rewrite" }), " after"),
 		each("subprocess ", []string{"exit", "panic", "saturated", "timeout", "unusable_rewrite", "wrong_decision"}, " shadow"),
@@ -88,7 +88,7 @@ func TestM2_ADecisionHasACauseThatSomebodyAskedCanHave(t *testing.T) {
 		}},
 		{Name: "lenient", OnUncovered: chain.AllowUncovered},
 	}})
-	sameSeries(t, registry, "hookgate_decisions_total", slices.Concat( // cause chain decision event tool
+	sameSeries(t, registry, "hookgate_decisions_total", slices.Concat( // labels: cause chain decision event tool
 		// At least one participant is always asked about the shell before the call.
 		each("none operator ", []string{"allow", "deny", "modify"}, " pre_tool_use shell"),
 		each("", append([]string{"internal"}, programCauses...), " operator deny pre_tool_use shell"),
@@ -117,7 +117,7 @@ func TestM2_ADenialIsOfAToolThatTheHookIsAskedAbout(t *testing.T) {
 		with(program("every"), func(p *metrics.Participant) { p.Events = chain.Events() }),
 		with(program("shadow"), func(p *metrics.Participant) { p.Mode = chain.Shadow }),
 	))
-	sameSeries(t, registry, "hookgate_denials_total", slices.Concat( // chain event hook tool why
+	sameSeries(t, registry, "hookgate_denials_total", slices.Concat( // labels: chain event hook tool why
 		each("acme pre_tool_use shell-only shell ", []string{"decision", "failure"}, ""),
 		each("acme pre_tool_use every shell ", []string{"decision", "failure"}, ""),
 		each("acme pre_tool_use every other ", []string{"decision", "failure"}, ""),
@@ -146,7 +146,7 @@ func TestM2_AShadowTurnsWhatItsChainsCanDecide(t *testing.T) {
 		{Name: "denying", Participants: []*metrics.Participant{shadow("idle", unchanged)}},
 		{Name: "lenient", OnUncovered: chain.AllowUncovered, Participants: []*metrics.Participant{shadow("only", unchanged)}},
 	}})
-	sameSeries(t, registry, "hookgate_shadow_flips_total", []string{ // from hook to
+	sameSeries(t, registry, "hookgate_shadow_flips_total", []string{ // labels: from hook to
 		"allow free deny", "allow free modify", "modify free deny",
 		"allow promised deny", "modify promised deny",
 		"allow after deny", "allow after replace",
@@ -161,7 +161,7 @@ func TestM2_BreakersAndStatesAreThoseThatExist(t *testing.T) {
 		endpoint("remote"), program("local"),
 		with(program("code"), func(p *metrics.Participant) { p.Binding, p.State = metrics.InProcess, nil }),
 	))
-	sameSeries(t, registry, "hookgate_breaker_transitions_total", []string{ // from hook to
+	sameSeries(t, registry, "hookgate_breaker_transitions_total", []string{ // labels: from hook to
 		"closed remote open", "open remote half_open", "half_open remote open", "half_open remote closed",
 	})
 	sameSeries(t, registry, "hookgate_breaker_state", []string{"remote closed", "remote half_open", "remote open"})

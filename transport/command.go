@@ -159,9 +159,10 @@ func (x *execution) late() chain.Answer {
 	return x.call.Expired(addDetail(why, p.stderr.Detail()))
 }
 
-// run checks in the order of the contract: first how the program exited, then
-// the size of the answer, then the answer. The deadline comes before all of
-// them, since a program that it killed may have written anything.
+// run checks the deadline before anything else, since a program that it killed
+// may have written anything. An answer over the size limit fails at once,
+// because the program might never stop writing. Otherwise run checks how the
+// program exited, and then its answer.
 func (x *execution) run(bounded context.Context) said {
 	c := x.command
 	if bounded.Err() != nil {

@@ -55,9 +55,9 @@ func newWorkerProcess(running *process) *workerProcess {
 // ask writes one request and reads one answer. asked is false if the process
 // had died before the request could reach it.
 //
-// A caller that has no time left says nothing about the process, which has its
-// own time, patience, from now on. The answer that it then owes is read by
-// [workerProcess.settleUp].
+// A caller that runs out of time says nothing about the process, whose own time
+// limit, patience, begins now. If the caller gives up earlier,
+// [workerProcess.settleUp] reads the answer that the process still owes.
 func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, patience time.Duration) (answer chain.Answer, asked bool) {
 	p.stderr.Reset() // discards the output of earlier calls
 	due := time.Now().Add(patience)
@@ -101,7 +101,7 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 
 // grant sets the deadline for writing to and reading from the process.
 func (p *workerProcess) grant(until time.Time) {
-	_ = p.in.SetWriteDeadline(until) // a pipe has deadlines
+	_ = p.in.SetWriteDeadline(until) // pipes support deadlines
 	_ = p.out.SetReadDeadline(until)
 	if isClosed(p.exited) {
 		p.abandon() // again, since abandon sets a shorter deadline

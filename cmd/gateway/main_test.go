@@ -391,7 +391,7 @@ func serving(t *testing.T, environ ...string) *served {
 		select {
 		case <-time.After(time.Millisecond):
 		case c := <-code:
-			code <- c // for the stop at the end
+			code <- c // for stop, at the end of the test
 			t.Fatalf("it exits with %d: %s", c, log)
 		}
 		if time.Now().After(deadline) {

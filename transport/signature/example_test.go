@@ -11,11 +11,11 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// A hook that answers nobody but the gateway, and binds its answers to the
-// questions.
+// Example_hook is a hook that accepts only requests of the gateway, and binds
+// its answers to them.
 func Example_hook() {
-	// From the environment or a mounted secret; the gateway's entry has the
-	// same text under signing.
+	// Read it from the environment or a mounted secret. The gateway's entry
+	// has the same text under signing.
 	const secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 	key, err := signature.ParseKey(secret)
 	if err != nil {
@@ -39,7 +39,7 @@ func Example_hook() {
 			return
 		}
 		decision := []byte(`{"decision":"allow"}`)
-		if bytes.Contains(body, []byte("--force")) { // a real hook parses the body now
+		if bytes.Contains(body, []byte("--force")) { // a real hook would parse the body here
 			decision = []byte(`{"decision":"deny","reason":"not by force"}`)
 		}
 		answer, err := signature.BindAnswer(decision, id)
@@ -47,10 +47,10 @@ func Example_hook() {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		_, _ = w.Write(answer) // a caller that is gone needs no answer
+		_, _ = w.Write(answer) // ignored: a caller that is gone needs no answer
 	}
 
-	// What the gateway sends.
+	// A request of the gateway.
 	signer, err := signature.NewSigner(key)
 	if err != nil {
 		fmt.Println(err)
@@ -66,7 +66,7 @@ func Example_hook() {
 	hook(w, r)
 	fmt.Println(w.Code, w.Body)
 
-	// What anybody else sends.
+	// A request of anybody else.
 	r = httptest.NewRequest(http.MethodPost, "/hook", bytes.NewReader(question))
 	w = httptest.NewRecorder()
 	hook(w, r)
@@ -77,8 +77,8 @@ func Example_hook() {
 	// 401 webhook-id: the header is missing
 }
 
-// A hook with a key pair of its own proves that an answer is its own, and what
-// it answers; the gateway has the public key.
+// A hook with its own key pair proves that an answer comes from it, and which
+// request it answers. The gateway has the public key.
 func ExampleSigner_BindAnswer() {
 	private, err := signature.ParseKey("whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk=")
 	if err != nil {
