@@ -1,2 +1,2 @@
-// Package browser tests the page of approvals in a real Chromium.
+// Package browser tests the approvals page in a real Chromium.
 package browser

@@ -27,16 +27,16 @@ const (
 	call  = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"agent-1","tool_call_id":"call-1","tool_name":"shell","input":{"command":"git push --force","cwd":"/repo"}}`
 )
 
-// tab is a tab of a real browser, before a real gateway.
+// tab is a tab of a real browser that shows a real gateway's page.
 type tab struct {
 	t       *testing.T
 	gateway *process.Gateway
 	ctx     context.Context //nolint:containedctx // chromedp knows a tab by it
 	mu      sync.Mutex
-	said    []string // what the browser complained about
+	said    []string // console messages and errors
 }
 
-// open starts a gateway and a browser and shows the page.
+// open starts a gateway and a browser and loads the page.
 func open(t *testing.T, before ...chromedp.Action) *tab {
 	t.Helper()
 	g := process.Start(t, process.Build(t), map[string]string{
@@ -75,8 +75,8 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// shoot takes a picture of the whole page, for people to look at: into the
-// directory that HOOKGATE_SCREENSHOTS names, or nowhere.
+// shoot takes a screenshot of the whole page for people to review, if
+// HOOKGATE_SCREENSHOTS names a directory for it.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("HOOKGATE_SCREENSHOTS")
@@ -90,7 +90,7 @@ func (b *tab) shoot(name string) {
 	}
 }
 
-// eval is the value of an expression in the page.
+// eval evaluates an expression in the page.
 func eval[T any](b *tab, expression string) (value T) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(expression, &value))
@@ -103,7 +103,7 @@ func (b *tab) wait(expression string) {
 	b.do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
 }
 
-// complaints are what the browser complained about.
+// complaints returns the browser's console messages and errors so far.
 func (b *tab) complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

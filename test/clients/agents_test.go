@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// agent is a real client and how it is driven.
+// agent is a real client and how to run it.
 type agent struct {
-	// name is that of gateway init.
+	// name is its name in gateway init.
 	name   string
 	speaks dialect
-	// settings are files below the home directory, with the model's address in
-	// them.
+	// settings maps files in the home directory to their content, with a
+	// placeholder for the model's address.
 	settings map[string]string
-	// argv runs it on one prompt; a relative program is below node_modules.
+	// argv runs it with one prompt; a relative program is in node_modules.
 	argv []string
 	env  []string
-	// runs says that it asks by running a program, modifies that a call can be
-	// made to run with another input, and replaces that the model can be shown
-	// another result.
+	// runs is set if its hook is a program, modifies if a hook can change the
+	// input of a call, and replaces if a hook can change the result that the
+	// model sees.
 	runs, modifies, replaces bool
 }
 
@@ -88,8 +88,9 @@ stream_max_retries = 0
 		{
 			name: "opencode", speaks: openAIChat("bash"), modifies: true, replaces: true,
 			settings: map[string]string{
-				// It installs the types of plugins before it starts, and waits for a
-				// network that is not there, unless they seem to be there already.
+				// Before it starts, opencode installs the types for plugins,
+				// waiting for a network that does not exist here, unless they
+				// seem to be installed.
 				".config/opencode/package.json":       `{"dependencies": {"@opencode-ai/plugin": "1.18.33"}}`,
 				".config/opencode/package-lock.json":  `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "1.18.33"}}}}`,
 				".config/opencode/node_modules/.keep": "",
@@ -108,7 +109,7 @@ stream_max_retries = 0
 	}
 }
 
-// placed writes an agent's settings into a fresh home directory.
+// placed writes an agent's settings to a new home directory.
 func (a *agent) placed(t *testing.T, home string, m *model) {
 	t.Helper()
 	for name, text := range a.settings {
@@ -122,7 +123,7 @@ func (a *agent) placed(t *testing.T, home string, m *model) {
 	}
 }
 
-// expand puts the model's address into a text.
+// expand inserts the model's address into a text.
 func (m *model) expand(text string) string {
 	return os.Expand(text, func(name string) string {
 		if name == "MODEL" {

@@ -13,32 +13,32 @@ import (
 	"time"
 )
 
-// what happened in a run of an agent.
+// happened is the result of a run of an agent.
 type happened struct {
-	// ran is what the command wrote into the working directory.
+	// ran is what the command wrote to the working directory.
 	ran string
 	m   *model
 }
 
-// command is what the model asks for: it leaves a trace, and its output is not
-// in its own text.
+// command is the command that the model requests: it leaves a trace, and its
+// output does not occur in its own text.
 func command(wish string) string {
 	return "echo ran-original >> trace; printf %d-shown 42 # " + wish
 }
 
-// tell runs an agent, which asks the gateway at that address by the settings
-// that gateway init made for it.
+// tell runs an agent that asks the gateway at address, with the settings that
+// gateway init made for it.
 func tell(t *testing.T, a agent, address, wish string) happened {
 	t.Helper()
 	return tellBy(t, a, address, wish, way{program: os.Getenv(gatewayVariable), timeout: "20s"})
 }
 
-// way is how an agent is set up.
+// way is a variant of an agent's setup.
 type way struct {
 	program string
-	// gone takes the program away before it is needed.
+	// gone removes the program before it is needed.
 	gone bool
-	// timeout is how long the hook waits for the gateway.
+	// timeout is the hook's timeout for the gateway.
 	timeout string
 }
 
@@ -78,18 +78,19 @@ func tellBy(t *testing.T, a agent, address, wish string, by way) happened {
 	return happened{string(trace), m}
 }
 
-// started runs a program to its end.
+// started runs a program until it exits.
 func started(t *testing.T, dir string, env []string, program string, args ...string) string {
 	t.Helper()
 	return startedUntil(t, nil, dir, env, program, args...)
 }
 
-// lingers is how long an agent may take to end after the model's last word.
-// Some have things to tell to a network that is not there.
+// lingers is how long an agent may run after the model's last message. Some try
+// to report to a network that does not exist here.
 const lingers = 5 * time.Second
 
-// startedUntil runs a program for at most two minutes, or until something ended
-// and it does not, and ends whatever it left behind.
+// startedUntil runs a program for at most two minutes, or until ended is closed
+// and the program does not exit soon after. It kills all processes that the
+// program leaves behind.
 func startedUntil(t *testing.T, ended <-chan struct{}, dir string, env []string, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -111,18 +112,18 @@ func startedUntil(t *testing.T, ended <-chan struct{}, dir string, env []string,
 	}()
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nobody left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually no process is left
 	}
 	if ctx.Err() != nil {
 		t.Errorf("%s did not end: %s", program, &said)
 	}
 	if cmd.ProcessState == nil {
-		t.Fatal(err) // it was not even started
+		t.Fatal(err) // it could not be started
 	}
 	return said.String()
 }
 
-// eachAgent runs a test for every agent, as many at once as there are
+// eachAgent runs a test for every agent, as many in parallel as there are
 // processors.
 func eachAgent(t *testing.T, test func(*testing.T, agent)) {
 	t.Helper()
@@ -199,13 +200,13 @@ func TestWithoutAnAnswerNoCallRuns(t *testing.T) {
 	}
 }
 
-// The program itself can go, too: a shell exits with 127 then, which most
-// clients take for an allow.
+// If the program itself is missing, a shell exits with 127, which most clients
+// take for an allow.
 func TestWithoutTheProgramNoCallRuns(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a agent) {
 		t.Helper()
 		if !a.runs {
-			return // it asks by itself
+			return // its hook is not a program
 		}
 		if got := tellBy(t, a, working(t), "nothing else", way{program: copied(t), gone: true, timeout: "20s"}); got.ran != "" {
 			t.Errorf("the trace is %q", got.ran)
@@ -213,7 +214,7 @@ func TestWithoutTheProgramNoCallRuns(t *testing.T) {
 	})
 }
 
-// copied is a copy of the programs that can be taken away.
+// copied returns a copy of the programs that can be removed.
 func copied(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -225,8 +226,8 @@ func copied(t *testing.T) string {
 	return filepath.Join(dir, "gateway")
 }
 
-// What init writes is what the doctor is content with, and it says so where it
-// no longer is.
+// gateway doctor accepts what gateway init writes, and reports when it has been
+// changed.
 func TestTheDoctorAsksByTheSettingsOfTheAgent(t *testing.T) {
 	for _, a := range agents() {
 		t.Run(a.name, func(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package clients drives real agents: a stub of their vendor's model asks for
-// one shell call, the agent puts it to a real gateway by the settings that
-// gateway init wrote, and the tests look at what ran and at what the model was
+// Package clients drives real agents. A stub of the vendor's model requests one
+// shell call, the agent asks a real gateway about it with the settings that
+// gateway init wrote, and the tests check what ran and what the model was
 // shown.
 //
-// It needs the agents, which .ci/run installs outside the clone, so it is a
-// module of its own that only .ci/run clients tests.
+// The agents are installed by .ci/run outside the clone, so this is a module of
+// its own that only .ci/run clients tests.
 package clients

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// asksIn are programs that ask about the call in their first argument by the
-// example of a language, with the gateway's address in their second.
+// asksIn returns programs that ask about the call in their first argument,
+// using the example for a language. Their second argument is the gateway's
+// address.
 func asksIn(t *testing.T) map[string][]string {
 	t.Helper()
 	examples, err := filepath.Abs(filepath.Join("..", "..", "examples", "clients"))
@@ -35,8 +36,8 @@ console.log(JSON.stringify(await ask(JSON.parse(process.argv[2]), process.argv[3
 	}
 }
 
-// Node strips types and checks none. A program that copies the example is
-// checked with the types of Node or with those of browsers, which differ.
+// Node strips types without checking them. A program that copies the example is
+// checked with the types of Node or of browsers, which differ.
 func TestTheTypeScriptExampleIsWellTyped(t *testing.T) {
 	t.Parallel()
 	modules, err := filepath.Abs(os.Getenv(modulesVariable))

@@ -18,15 +18,16 @@ import (
 	"github.com/hookgate/hookgate/test/freeport"
 )
 
-// What the tests' policy does is in the command that it is asked about.
+// The command itself tells the test's policy what to do.
 const (
 	denyReason = "the policy of the test says no"
 	withheld   = "the policy of the test keeps this"
 )
 
-// policy is a remote hook. It denies a command that holds please-deny, changes
-// one that holds please-change, replaces a result where the command holds
-// please-replace, and withholds it where it holds please-withhold.
+// policy is a remote hook. It denies a command that contains please-deny,
+// changes one that contains please-change, replaces the result of one that
+// contains please-replace, and withholds that of one that contains
+// please-withhold.
 func policy(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +61,7 @@ func decide(event, input string, output json.RawMessage) string {
 	return `{"decision":"allow"}`
 }
 
-// gateway is a real one in a process of its own.
+// gateway is a real gateway process.
 type gateway struct {
 	address string
 	process *os.Process
@@ -86,7 +87,7 @@ func startGateway(t *testing.T) gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may be gone already
+		_ = cmd.Process.Kill() // it may have been killed already
 		_ = cmd.Wait()         // which says that it was killed
 		if t.Failed() {
 			t.Logf("the gateway's log:\n%s", &log)
@@ -102,7 +103,7 @@ func ready(t *testing.T, url string) {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		resp, err := client.Get(url)
 		if err == nil {
-			_ = resp.Body.Close() // nothing was written to it
+			_ = resp.Body.Close() // it was only read
 			if resp.StatusCode == http.StatusOK {
 				return
 			}
@@ -112,7 +113,7 @@ func ready(t *testing.T, url string) {
 	t.Fatalf("no gateway is ready at %s", url)
 }
 
-// killed is a gateway that is gone.
+// killed returns the address of a gateway that was killed.
 func killed(t *testing.T) string {
 	t.Helper()
 	g := startGateway(t)
@@ -122,8 +123,8 @@ func killed(t *testing.T) string {
 	return g.address
 }
 
-// hanging is a gateway that was stopped: connections to it are accepted, and
-// nothing comes back.
+// hanging returns the address of a gateway that is stopped by a signal: it
+// accepts connections, but never responds.
 func hanging(t *testing.T) string {
 	t.Helper()
 	g := startGateway(t)
@@ -133,20 +134,21 @@ func hanging(t *testing.T) string {
 	return g.address
 }
 
-// garbage is a server that answers with half of something.
+// garbage returns the address of a server whose responses are truncated.
 func garbage(t *testing.T) string {
 	t.Helper()
 	return answering(t, http.StatusOK, `{"hookSpecificOutput": {"permissionDec`)
 }
 
-// answering is a server that is no gateway, and says so to whoever looks.
+// answering returns the address of a server that is not a gateway and gives a
+// fixed response.
 func answering(t *testing.T, status int, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Location", "/")
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body) // a client that is gone is what the test notices
+		_, _ = io.WriteString(w, body) // a client that is gone makes the test fail elsewhere
 	}))
 	t.Cleanup(server.Close)
 	return server.URL

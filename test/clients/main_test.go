@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The environment says where things are.
+// Environment variables with the locations of programs.
 const (
 	modulesVariable = "HOOKGATE_TEST_NODE_MODULES" // what npm ci made of this folder's lock file
 	gatewayVariable = "HOOKGATE_TEST_GATEWAY"      // the gateway's program, where the network is the loopback alone
@@ -40,15 +40,15 @@ func build(dir string) (string, error) {
 	return filepath.Join(dir, "gateway"), cmd.Run()
 }
 
-// alone runs the tests again in a network of their own, where there is nothing
-// but a loopback: whatever an agent wants to tell its vendor stays here.
+// alone runs the tests again in a network namespace that has only a loopback:
+// agents cannot report anything to their vendors.
 func alone() int {
 	dir, err := os.MkdirTemp("", "hookgate-clients-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is in a directory for that
+	defer func() { _ = os.RemoveAll(dir) }() // it is in a temporary directory anyway
 	program, err := build(dir)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "the gateway cannot be built: %v\n", err)
@@ -71,13 +71,13 @@ func alone() int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// loopback switches the loopback of this network on.
+// loopback activates the loopback interface of this network namespace.
 func loopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unix.Close(fd) }() // nothing was written to it
+	defer func() { _ = unix.Close(fd) }() // it was only used for an ioctl
 	request, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err

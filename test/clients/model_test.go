@@ -12,32 +12,34 @@ import (
 	"testing"
 )
 
-// model is a stub of a vendor's model: it asks once for a shell command, and
-// after it was shown what came of that it says that it is done.
+// model is a stub of a vendor's model: it requests one shell command, and after
+// seeing the result says that it is done.
 type model struct {
 	address string
 	command string
 	result  string
 
-	// ended is closed when it said its last word, after what came of the command.
+	// ended is closed when it has sent its last message, after the result of the
+	// command.
 	ended chan struct{}
 
 	mu     sync.Mutex
 	asked  bool     // whether the command was asked for
-	shown  []string // bodies of the requests for the model's next words
+	shown  []string // bodies of the requests for the model's next message
 	others []string // other requests
 }
 
-// dialect is how a vendor's API carries the stub's two answers.
+// dialect is the format of the two answers in a vendor's API.
 type dialect struct {
-	// path is the end of the path of a request for the model's next words.
+	// path is the suffix of the path of requests for the model's next message.
 	path string
-	// result is what a request holds that tells what came of the call.
+	// result is a text that a request contains if it reports the result of the
+	// call.
 	result string
-	// tools is what a request holds that offers tools. Clients also ask for
-	// titles and summaries, which offer none.
+	// tools is a text that a request contains if it offers tools. Clients also
+	// request titles and summaries, which offer none.
 	tools string
-	// call asks for a shell command, done says the last word.
+	// call requests a shell command; done is the last message.
 	call func(command string) []string
 	done []string
 }
@@ -65,10 +67,10 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request, speaks dialect) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, events(m.next(speaks, string(body)))) // a client that is gone is what the test notices
+	_, _ = io.WriteString(w, events(m.next(speaks, string(body)))) // a client that is gone makes the test fail elsewhere
 }
 
-// next is the model's next answer.
+// next returns the model's next answer.
 func (m *model) next(speaks dialect, body string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +95,7 @@ func (m *model) saw(text string) bool {
 	return slices.ContainsFunc(m.shown, func(body string) bool { return strings.Contains(body, text) })
 }
 
-// story is what happened at the model, for a test that failed.
+// story describes the model's requests, for a failed test.
 func (m *model) story() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +108,7 @@ func (m *model) story() string {
 	return said.String()
 }
 
-// events is a stream of server-sent events, one for each JSON text.
+// events returns a stream of server-sent events, one for each JSON text.
 func events(texts []string) string {
 	var all strings.Builder
 	for _, text := range texts {
@@ -119,7 +121,7 @@ func events(texts []string) string {
 	return all.String()
 }
 
-// in fills a JSON text with another as a string.
+// in formats a JSON text with JSON strings as arguments.
 func in(text string, args ...any) string {
 	quoted := make([]any, len(args))
 	for i, arg := range args {
@@ -132,7 +134,7 @@ func in(text string, args ...any) string {
 	return fmt.Sprintf(text, quoted...)
 }
 
-// arguments is a call's input as the text of a JSON object.
+// arguments returns a call's input as the text of a JSON object.
 func arguments(fields map[string]any) string {
 	b, err := json.Marshal(fields)
 	if err != nil {
@@ -141,7 +143,7 @@ func arguments(fields map[string]any) string {
 	return string(b)
 }
 
-// openAIResponses is the API of OpenAI's that Codex speaks.
+// openAIResponses is OpenAI's Responses API, which Codex uses.
 func openAIResponses() dialect {
 	const begin = `{"type":"response.created","response":{"id":"resp_1"}}`
 	const end = `{"type":"response.completed","response":{"id":"resp_1","usage":{"input_tokens":1,"input_tokens_details":null,"output_tokens":1,"output_tokens_details":null,"total_tokens":2}}}`
@@ -155,8 +157,8 @@ func openAIResponses() dialect {
 	}
 }
 
-// openAIChat is the older API of OpenAI's, which most others offer too. The
-// name is that of the client's shell tool.
+// openAIChat is OpenAI's older Chat Completions API, which most other vendors
+// offer, too. shell is the name of the client's shell tool.
 func openAIChat(shell string) dialect {
 	const chunk = `{"id":"chat_1","object":"chat.completion.chunk","created":1,"model":"stub-model","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`
 	return dialect{

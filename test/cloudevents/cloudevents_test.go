@@ -1,5 +1,5 @@
-// Package cloudevents puts calls to a hook that is written with the CloudEvents
-// SDK for Go: whether they are events is for others to say.
+// Package cloudevents sends calls to a hook that uses the CloudEvents SDK for
+// Go, as an independent check that they are CloudEvents.
 package cloudevents
 
 import (
@@ -107,7 +107,7 @@ func TestACallIsAnEventThatTheSDKTakesAndAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the SDK does not hold is whether all of an event came from headers.
+	// The SDK does not show whether the whole event came from headers.
 	var headers []http.Header
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
@@ -136,8 +136,8 @@ func TestACallIsAnEventThatTheSDKTakesAndAnswers(t *testing.T) {
 		if age := time.Since(e.Time()); age < 0 || age > time.Minute {
 			t.Errorf("the event is %v old", age)
 		}
-		// The binding has receivers undo the encoding of values in headers. This
-		// SDK does not, up to its version 2.16.
+		// The HTTP binding requires receivers to decode percent-encoded header
+		// values. This SDK does not, up to version 2.16.
 		subject, err := url.PathUnescape(e.Subject())
 		if err != nil {
 			t.Error(err)

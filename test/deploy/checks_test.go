@@ -14,13 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// bundle is a rendering, taken apart.
+// bundle is a rendering, parsed.
 type bundle struct {
 	Option
 	objects    []runtime.Object
 	deployment *apps.Deployment
 	pod        core.PodSpec
-	// containers are the gateway's first, then those beside it.
+	// containers has the gateway's container first, then the sidecars.
 	containers []core.Container
 }
 
@@ -43,7 +43,8 @@ func bundles(t *testing.T) []bundle {
 	return all
 }
 
-// has reports whether an object is part of the bundle, or said to be outside.
+// has reports whether an object is part of the bundle or is declared as existing
+// outside.
 func (b *bundle) has(t *testing.T, kind, name string) bool {
 	t.Helper()
 	if slices.Contains(b.Outside, kind+"/"+name) {
@@ -61,7 +62,7 @@ func (b *bundle) has(t *testing.T, kind, name string) bool {
 	return false
 }
 
-// named are the objects that the pod needs, as Kind/name.
+// named returns the objects that the pod needs, as Kind/name.
 func (b *bundle) named() []string {
 	names := []string{"ServiceAccount/" + b.pod.ServiceAccountName}
 	for _, s := range b.pod.ImagePullSecrets {
@@ -173,7 +174,7 @@ func TestK3_PortsThatAreNamedAreThere(t *testing.T) {
 	}
 }
 
-// checkServiceMonitor checks that a Service has what the monitor looks for.
+// checkServiceMonitor checks that a Service matches the monitor's selectors.
 func (b *bundle) checkServiceMonitor(t *testing.T, m *monitoring.ServiceMonitor) {
 	t.Helper()
 	for _, e := range m.Spec.Endpoints {
@@ -277,7 +278,8 @@ func TestK6_VariablesAreOnesThatTheGatewayKnows(t *testing.T) {
 	}
 }
 
-// gone is how long a replica takes to go: what its variables and its preStop say.
+// gone returns how long a replica takes to stop, according to its variables and
+// its preStop hook.
 func (b *bundle) gone(t *testing.T) (delay, drain int64) {
 	t.Helper()
 	c := b.containers[0]

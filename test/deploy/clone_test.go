@@ -6,7 +6,7 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
-// Where everything lies.
+// Locations in the repository.
 const (
 	clone     = "../.."
 	chartDir  = clone + "/deploy/helm/hookgate"

@@ -1,17 +1,20 @@
-// Package deploy renders the Helm chart as helm does and holds what comes out to
-// the types of the Kubernetes API, to committed renderings, and to what neither
-// the types nor an API server look at. What renders is there for other tests too.
+// Package deploy renders the Helm chart as helm does and checks the result
+// against the types of the Kubernetes API, against committed renderings, and for
+// mistakes that neither the types nor an API server detect. Other tests use it
+// for rendering, too.
 //
-//   - K1 Every option renders as it did: a change shows in a rendering that is
-//     committed.
+//   - K1 Every option renders as before: a change shows up in a committed
+//     rendering.
 //   - K2 Every object decodes strictly as its type.
-//   - K3 What an object names is there: ports of probes, ConfigMaps, Secrets,
-//     volumes, service accounts, or it is named in the values as being outside.
-//   - K4 What is read again when it changes is mounted as a whole directory.
-//   - K5 No container runs as root, writes to its root, keeps a capability, or is
-//     given a token of the cluster that it did not ask for.
-//   - K6 Variables are ones that the gateway knows.
-//   - K7 Values that make no sense are refused, by what is wrong with them.
+//   - K3 Everything that an object refers to exists: ports of probes, ConfigMaps,
+//     Secrets, volumes, service accounts; or the values declare it as existing
+//     outside.
+//   - K4 What is reread when it changes is mounted as a whole directory.
+//   - K5 No container runs as root, writes to its root file system, keeps a
+//     capability, or gets a cluster token that it does not need.
+//   - K6 All variables are known to the gateway.
+//   - K7 Invalid values are refused with an explanation.
 //   - K8 The kustomize base is a rendering of the chart.
-//   - K9 What the chart carries of the rest of the repository is the same there.
+//   - K9 The files that the chart copies from the rest of the repository are
+//     identical.
 package deploy

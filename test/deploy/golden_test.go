@@ -32,7 +32,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// short leaves out dashboards, which K9 compares.
+// short drops the dashboards, which K9 compares.
 func short(rendered string) string {
 	var out strings.Builder
 	for line := range strings.Lines(rendered) {

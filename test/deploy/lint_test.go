@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What helm lint says to every option. Its word alone is not enough: it lets a
-// misspelt value pass.
+// helm lint accepts every option. It is not sufficient, because it ignores
+// misspelled values.
 func TestHelmLintHasNothingToSay(t *testing.T) {
 	for _, o := range options(t) {
 		var values map[string]any
@@ -17,7 +17,7 @@ func TestHelmLintHasNothingToSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range lint.RunAll(chartDir, values, Namespace).Messages {
-			if m.Severity > support.InfoSev { // that there is no icon
+			if m.Severity > support.InfoSev { // such as the missing icon
 				t.Errorf("%s: %s", o.Name, m)
 			}
 		}

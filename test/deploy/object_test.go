@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// decoder reads objects strictly: unknown and duplicate fields are errors.
+// decoder decodes objects strictly: unknown and duplicate fields are errors.
 func decoder(t *testing.T) runtime.Decoder {
 	t.Helper()
 	known := runtime.NewScheme()
@@ -22,7 +22,7 @@ func decoder(t *testing.T) runtime.Decoder {
 	return serializer.NewCodecFactory(known, serializer.EnableStrict).UniversalDeserializer()
 }
 
-// objects are what a rendering comes to (K2).
+// objects returns the objects of a rendering (K2).
 func objects(t *testing.T, o Option) []runtime.Object {
 	t.Helper()
 	d := decoder(t)

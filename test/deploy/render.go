@@ -17,27 +17,27 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Namespace and Release are what the chart is rendered for.
+// Namespace and Release are those for which the chart is rendered.
 const (
 	Namespace = "gates"
 	Release   = "hookgate"
 )
 
-// Option is one file of values with what it renders to.
+// Option is one values file with its rendering.
 type Option struct {
 	Name, Values, Rendered string
-	// Outside are the objects that the values say exist without the chart, as
-	// Kind/name.
+	// Outside lists the objects that the values declare as existing outside the
+	// chart, as Kind/name.
 	Outside []string
 }
 
-// Load reads the chart of a clone.
+// Load reads the chart in a clone of the repository.
 func Load(clone string) (*chart.Chart, error) {
 	return loader.Load(filepath.Join(clone, "deploy/helm/hookgate"))
 }
 
-// Render renders a chart with values. A template that names a value that is not
-// there is an error.
+// Render renders a chart with values. A template that refers to a missing value
+// is an error.
 func Render(ctx context.Context, c *chart.Chart, values string) (string, error) {
 	var given map[string]any
 	if err := yaml.UnmarshalStrict([]byte(values), &given); err != nil {
@@ -60,7 +60,7 @@ func Render(ctx context.Context, c *chart.Chart, values string) (string, error) 
 	return out.String(), nil
 }
 
-// Options are all files of values of a clone, rendered.
+// Options returns all values files in a clone with their renderings.
 func Options(ctx context.Context, clone string) ([]Option, error) {
 	c, err := Load(clone)
 	if err != nil {
@@ -90,7 +90,7 @@ func Options(ctx context.Context, clone string) ([]Option, error) {
 	return all, nil
 }
 
-// Documents are the objects of a rendering, as text.
+// Documents splits a rendering into the texts of its objects.
 func Documents(rendered string) []string {
 	var all []string
 	for d := range strings.SplitSeq("\n"+rendered, "\n---\n") {

@@ -1,4 +1,4 @@
-// Package freeport finds addresses for the programs that tests start.
+// Package freeport finds addresses for programs that tests start.
 package freeport
 
 import (
@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Address is an address of the loopback where nobody listens, for a program
-// that must be told one. Its port is none that the system gives to outgoing
-// connections: one of those could be taken before the program listens, or while
-// it is down to be started again.
+// Address returns an unused loopback address, for a program that must be given
+// one. Its port is outside the ephemeral range: an ephemeral port could be
+// taken by an outgoing connection before the program listens, or while it
+// restarts.
 func Address(t testing.TB) string {
 	t.Helper()
 	const lowest, beyond, tries = 10240, 32768, 100

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// coldEntry is an entry for a function that answers within a second once it has
-// started, which takes two.
+// coldEntry is an entry for a function that answers within a second, but takes
+// two seconds to start.
 const coldEntry = `schema: 1
 budget_ms: 60000
 hooks:
@@ -18,8 +18,8 @@ hooks:
     auth: {aws_sigv4: {region: eu-central-1, service: lambda}}
 %s`
 
-// cold starts the function and the gateway in front of it. Nothing has asked the
-// function yet, so it is not running.
+// cold starts the function's platform and the gateway in front of it. The
+// function itself is not running, because nothing has called it yet.
 func cold(t *testing.T, more string) *gateway {
 	t.Helper()
 	p := lambda(t, staged(t, map[string]string{"index.mjs": "testdata/cold.mjs"}), nodeBootstrap(t))

@@ -12,7 +12,7 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// deployed is an example on its runtime.
+// deployed is an example running on its platform.
 type deployed struct {
 	runtime *process
 	url     string   // of the hooks entry
@@ -110,7 +110,8 @@ func shipped() map[string]example {
 	}
 }
 
-// onGoogle puts Google's front, which wants an ID token, before a service.
+// onGoogle puts an imitation of Google's frontend, which requires an ID token,
+// in front of a service.
 func onGoogle(t testing.TB, p *process) deployed {
 	t.Helper()
 	token := googleToken()
@@ -118,7 +119,7 @@ func onGoogle(t testing.TB, p *process) deployed {
 	return deployed{runtime: p, url: invoker + "/", direct: "http://" + p.address, env: []string{metadataServer(t, token)}}
 }
 
-// Each example is deployed once, and then asked about everything.
+// Each example is deployed once and then tested with all calls.
 func TestExamples(t *testing.T) {
 	for name, e := range shipped() {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +178,7 @@ func saysWhatItSays(t *testing.T, e example, d deployed) {
 func refusesOthers(t *testing.T, e example, d deployed) {
 	t.Helper()
 	const other = "whsec_YW5vdGhlciBzZWNyZXQsIG9mIHNvbWVib2R5IGVsc2U="
-	// A ping that is refused would be tried for half a minute.
+	// A refused ping would be retried for half a minute.
 	hooks := strings.ReplaceAll(hooksOf(t, e.hooks, d.url), "warmup: true", "warmup: false")
 	g := gatewayWith(t, hooks, append(d.env, "HOOK_SECRET="+other)...)
 	want := decision{Decision: "deny", Reason: "hook 'commands' could not answer and denies on failure: answered with status 401"}
@@ -246,7 +247,7 @@ func TestF2_AFunctionWithoutItsSettingAnswersNobody(t *testing.T) {
 	}
 }
 
-// signed are the headers of a signed question.
+// signed returns the headers of a signed request.
 func signed(t testing.TB, secret string, at time.Time, body string) http.Header {
 	t.Helper()
 	key, err := signature.ParseKey(secret)

@@ -18,16 +18,17 @@ import (
 	"time"
 )
 
-// What stands between the gateway and a function on the platforms themselves
-// cannot be had, so it is imitated here: who is let in, and what is said where
-// the function fails.
+// The platforms' frontends between gateway and function are not available here,
+// so they are imitated: which requests they admit, and what they respond if the
+// function fails.
 
-// functionURL is a Lambda function URL with AWS_IAM in front of the emulator.
-// That a request is signed is looked at; the signature is not recomputed.
+// functionURL imitates a Lambda function URL with AWS_IAM in front of the
+// emulator. It checks that a request is signed, but does not verify the
+// signature.
 func functionURL(t testing.TB, emulator string) string {
 	t.Helper()
 	scope := regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=AKIDTEST/\d{8}/eu-central-1/lambda/aws4_request, `)
-	var oneAtATime sync.Mutex // the emulator dies of two
+	var oneAtATime sync.Mutex // the emulator crashes on concurrent calls
 	return front(t, func(w http.ResponseWriter, r *http.Request) {
 		if !scope.MatchString(r.Header.Get("Authorization")) {
 			message(w, http.StatusForbidden, "Forbidden")
@@ -49,7 +50,7 @@ func functionURL(t testing.TB, emulator string) string {
 	})
 }
 
-// eventOf is a request in payload format 2.0.
+// eventOf converts a request to payload format 2.0.
 func eventOf(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -67,10 +68,10 @@ func eventOf(r *http.Request) ([]byte, error) {
 	})
 }
 
-// invoke has the emulator run the function.
+// invoke makes the emulator run the function.
 func invoke(r *http.Request, emulator string, event []byte) ([]byte, error) {
 	to := "http://" + emulator + invocations
-	// A function that was started runs on, whoever has hung up.
+	// A function that has started keeps running even if its caller hangs up.
 	ask, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), http.MethodPost, to, bytes.NewReader(event))
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func invoke(r *http.Request, emulator string, event []byte) ([]byte, error) {
 	return io.ReadAll(said.Body)
 }
 
-// serveResult makes a response of what a function returned, as a function URL
+// serveResult converts a function's result to a response, as a function URL
 // does: an object without a status is the body of a 200.
 func serveResult(w http.ResponseWriter, answer []byte) {
 	var result struct {
@@ -125,7 +126,7 @@ func message(w http.ResponseWriter, status int, text string) {
 	_, _ = fmt.Fprintf(w, `{"Message":%q}`, text)
 }
 
-// letIn passes on the requests that a platform would let in, and answers the
+// letIn forwards the requests that a platform would admit, and refuses the
 // others as it would.
 func letIn(t testing.TB, to string, allowed func(http.Header) bool, refuse http.HandlerFunc) string {
 	t.Helper()
@@ -154,14 +155,14 @@ func front(t testing.TB, handle http.HandlerFunc) string {
 	return s.URL
 }
 
-// googleToken is what the imitated metadata server hands out.
+// googleToken is the token that the imitated metadata server issues.
 func googleToken() string {
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"exp":%d}`, time.Now().Add(time.Hour).Unix())) + ".signature"
 }
 
-// metadataServer hands out a token to the gateway, as on Google's machines. It
-// returns the variable that says where it is.
+// metadataServer imitates Google's metadata server for the gateway. It returns
+// the environment variable with its address.
 func metadataServer(t testing.TB, token string) string {
 	t.Helper()
 	at := front(t, func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +178,7 @@ func metadataServer(t testing.TB, token string) string {
 
 func unauthorized(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
 
-// toLogin is how Cloudflare Access treats strangers.
+// toLogin redirects unauthenticated requests as Cloudflare Access does.
 func toLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "https://example.cloudflareaccess.com/cdn-cgi/access/login", http.StatusFound)
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/hookgate/hookgate/test/freeport"
 )
 
-// secret is what the gateway signs with in these tests.
+// secret is the gateway's signing secret in these tests.
 const secret = "whsec_dGhlIHNlY3JldCBvZiB0aGVzZSB0ZXN0cyBhbG9uZQ=="
 
-// gateway is the gateway program with a hooks file.
+// gateway is the gateway program running with a hooks file.
 type gateway struct {
 	*process
 	client *http.Client
 	admin  string
 }
 
-// gatewayWith starts the gateway with the text of a hooks file and waits until
-// it is ready.
+// gatewayWith starts the gateway with the given hooks file and waits until it is
+// ready.
 func gatewayWith(t testing.TB, hooks string, env ...string) *gateway {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hooks.yaml")
@@ -49,7 +49,7 @@ func gatewayWith(t testing.TB, hooks string, env ...string) *gateway {
 	return g
 }
 
-// hooksOf is the hooks file of an example with the function at another URL.
+// hooksOf returns an example's hooks file with another URL for the function.
 func hooksOf(t testing.TB, file, url string) string {
 	t.Helper()
 	text, err := os.ReadFile(examples + file)
@@ -71,7 +71,7 @@ type decision struct {
 	Output   json.RawMessage `json:"output,omitempty"`
 }
 
-// question is an envelope: with an output it is one after the call.
+// question returns an envelope; with an output it is a post_tool_use one.
 func question(id, tool, input, output string) string {
 	event, result := "pre_tool_use", ""
 	if output != "" {
@@ -81,7 +81,7 @@ func question(id, tool, input, output string) string {
 		event, id, tool, input, result)
 }
 
-// ask puts a question to the gateway.
+// ask sends an envelope to the gateway.
 func (g *gateway) ask(t testing.TB, question string) decision {
 	t.Helper()
 	d, err := g.put(question)
@@ -122,8 +122,8 @@ func (g *gateway) get(t testing.TB, path string) (status int, body string) {
 	return r.StatusCode, string(text)
 }
 
-// metric sums the series of a metric that have all these labels, written as in
-// the text format.
+// metric returns the sum of a metric's series that have all the labels, in text
+// format.
 func (g *gateway) metric(t testing.TB, name string, labels ...string) int {
 	t.Helper()
 	status, text := g.get(t, "/metrics")
@@ -154,8 +154,7 @@ func hasAll(series string, labels []string) bool {
 	return true
 }
 
-// causes are the failures of a hook in the text of metrics, each with how often
-// it was counted.
+// causes returns the failure counts of a hook in the text of metrics, by cause.
 func causes(metrics, hook string) []string {
 	var found []string
 	series := regexp.MustCompile(`(?m)^hookgate_hook_failures_total\{binding="webhook",cause="(\w+)",hook="` + hook + `"\} (\d+)$`)
@@ -167,8 +166,8 @@ func causes(metrics, hook string) []string {
 	return found
 }
 
-// counted checks the failures that were counted: one of its cause for each hook,
-// and nothing for one whose cause is none.
+// counted checks the failure counts: for each hook exactly one failure with the
+// given cause, or none at all for the cause none.
 func (g *gateway) counted(t testing.TB, hooks map[string]string) {
 	t.Helper()
 	status, metrics := g.get(t, "/metrics")
@@ -188,7 +187,7 @@ func (g *gateway) counted(t testing.TB, hooks map[string]string) {
 	}
 }
 
-// posted posts a body to a function, past the gateway, and returns what came.
+// posted posts a body directly to a function and returns its response.
 func posted(t testing.TB, url string, header http.Header, body []byte) (status int, answer decision) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
@@ -207,7 +206,7 @@ func posted(t testing.TB, url string, header http.Header, body []byte) (status i
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is no JSON, like the page of a framework, is no decision either.
+	// A body that is not JSON, like a framework's error page, is not a decision.
 	_ = json.Unmarshal(text, &answer)
 	return got.StatusCode, answer
 }

@@ -10,19 +10,20 @@ import (
 	"time"
 )
 
-// hostile is a function that does not behave, on its runtime.
+// hostile is a misbehaving function on its platform.
 type hostile struct {
 	runtime *process
-	// url is where the act of that name is.
+	// url returns the URL of an act.
 	url func(act string) string
-	// acts has the cause that each act must deny with; none is an allow.
+	// acts maps each act to the cause with which it must deny; none means an
+	// allow.
 	acts map[string]string
-	// more is what the gateway's entries have besides.
+	// more holds further keys for the gateway's entries.
 	more string
 	env  []string
 }
 
-// failing starts each hostile function.
+// failing returns functions that start each misbehaving function.
 func failing(t *testing.T) map[string]func(t *testing.T) hostile {
 	t.Helper()
 	return map[string]func(t *testing.T) hostile{
@@ -98,8 +99,8 @@ func onWorkerd(t *testing.T) hostile {
 		"redirects":         "redirect",
 		"says-nothing":      "status",
 		"empty":             "empty",
-		// workerd ends a stream that broke as if it were whole, so that only what
-		// came can tell.
+		// workerd ends an aborted stream as if it were complete, so only the
+		// content can reveal it.
 		"breaks-off": "malformed",
 		"breaks-off-after-a-whole-answer-and-more": "malformed",
 		"gzips":    "malformed",
@@ -107,8 +108,8 @@ func onWorkerd(t *testing.T) hostile {
 	}}
 }
 
-// onLambda is asked through the Invoke API, whose status is 200 whatever becomes
-// of the function.
+// onLambda uses the Invoke API, whose status is 200 whatever happens in the
+// function.
 func onLambda(t *testing.T) hostile {
 	t.Helper()
 	dir := staged(t, map[string]string{"index.mjs": "testdata/hostile/lambda.mjs"})
@@ -124,7 +125,7 @@ func onLambda(t *testing.T) hostile {
 	}}
 }
 
-// onLambdaUnwrapped is asked in the same way by an entry that says so.
+// onLambdaUnwrapped is onLambda with unwrap in the entry.
 func onLambdaUnwrapped(t *testing.T) hostile {
 	t.Helper()
 	h := onLambda(t)
@@ -198,7 +199,7 @@ func TestF3_AFunctionThatDoesNotBehaveDenies(t *testing.T) {
 					t.Errorf("%s: the reason %q has what the function said", act, got.Reason)
 				}
 				if act == "exits" {
-					h.runtime.kill() // what is left of it
+					h.runtime.kill() // whatever is left of it
 					h.runtime.start()
 				}
 			}
@@ -207,8 +208,7 @@ func TestF3_AFunctionThatDoesNotBehaveDenies(t *testing.T) {
 	}
 }
 
-// What the platforms themselves say in front of a function, word for word where
-// it is documented.
+// Responses of the platforms' frontends, verbatim where they are documented.
 func TestF3_WhatAPlatformSaysInsteadOfTheFunctionDenies(t *testing.T) {
 	said := map[string]struct {
 		status int

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// program has the paths of what is started.
+// program holds the paths of the programs to start.
 var program struct {
 	gateway, container, lambdaGo   string // built here
 	node, framework, deno, workerd string
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// prepare finds what must be there, and builds the rest.
+// prepare locates the required programs and builds the others.
 func prepare(dir string) error {
 	program.modules, program.rie = os.Getenv("HOOKGATE_TEST_NODE_MODULES"), os.Getenv("HOOKGATE_TEST_RIE")
 	program.framework = filepath.Join(program.modules, "@google-cloud/functions-framework/build/src/main.js")

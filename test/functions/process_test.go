@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that must happen: no test waits that
-// long unless it fails.
+// patience is the timeout for anything that must happen: no passing test waits
+// that long.
 const patience = 60 * time.Second
 
-// process is a program that can be killed and started again, with the children
-// that it has.
+// process is a program, with its child processes, that can be killed and
+// restarted.
 type process struct {
 	t    testing.TB
 	dir  string
 	env  []string
 	argv []string
-	// address is where it listens once it is up.
+	// address is where it listens.
 	address string
 
 	cmd  *exec.Cmd
 	said transcript
 }
 
-// start starts the program and waits until it listens. It is killed with the
-// test.
+// start starts the program and waits until it listens. It is killed at the end
+// of the test.
 func start(t testing.TB, p *process) *process {
 	t.Helper()
 	p.t = t
@@ -68,17 +68,17 @@ func (p *process) start() {
 	})
 }
 
-// kill ends the program and its children as a machine does that dies.
+// kill kills the program and its children, as if the machine had failed.
 func (p *process) kill() {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	_ = p.cmd.Wait() // that it was killed
+	_ = p.cmd.Wait() // its status is that it was killed
 	p.cmd = nil
 }
 
-// transcript is what a program said, in all its lives.
+// transcript is the output of a program over all its restarts.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -101,7 +101,7 @@ func (s *transcript) last(n int) string {
 	return text[max(0, len(text)-n):]
 }
 
-// await waits for a condition, and fails the test where it does not come true.
+// await waits until a condition holds, and fails the test if it never does.
 func await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -117,11 +117,11 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// port is the port of an address.
+// port returns the port of an address.
 func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// staged copies files into a directory of their own, as deploying does: to maps
-// their names there to where they are.
+// staged copies files to a new directory, as a deployment does: to maps their
+// names there to their sources.
 func staged(t testing.TB, to map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// rounds is how often each runtime is killed, period how long a breaker stays
-// open.
+// rounds is the number of times that each runtime is killed, period how long a
+// breaker stays open.
 const (
 	rounds = 2
 	period = 3 * time.Second
 )
 
-// It holds F5 too: the runtime is back, and the breaker follows.
+// This test also covers F5: the breaker closes soon after the runtime is back.
 func TestF4_NoCallIsAllowedThatTheFunctionDidNotAllow(t *testing.T) {
 	all := shipped()
 	for _, name := range []string{
@@ -41,21 +41,21 @@ func TestF4_NoCallIsAllowedThatTheFunctionDidNotAllow(t *testing.T) {
 				await(t, "calls are allowed again", func() bool { return load.allows() > allowed })
 				took := time.Since(back)
 				t.Logf("round %d: a call was allowed %v after the runtime was back", round+1, took.Round(time.Millisecond))
-				// F5: it is the first probe that closes the breaker again. Were it
-				// the second, twice the period would have passed.
+				// F5: the first probe closes the breaker. With the second one it
+				// would take two periods.
 				if took >= 2*period {
 					t.Errorf("round %d: it took %v until a call was allowed again, more than one period of %v", round+1, took, period)
 				}
 			}
 			load.end()
-			d.runtime.kill() // what it said is complete then
+			d.runtime.kill() // its output is complete then
 			load.judge(t, d.runtime.said.String())
 		})
 	}
 }
 
-// load is callers that ask without end. Every other call of each is one that the
-// function denies.
+// load is a set of callers that ask continuously. The function denies every other
+// call of each.
 type load struct {
 	stop    context.CancelFunc
 	callers sync.WaitGroup
@@ -77,8 +77,8 @@ func under(t *testing.T, g *gateway) *load {
 	return l
 }
 
-// call asks one question after the other, with pauses that leave room for the
-// runtimes to start.
+// call sends one request after the other, with pauses that leave the runtimes
+// processor time to start.
 func (l *load) call(ctx context.Context, g *gateway, caller int) {
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
@@ -118,8 +118,8 @@ func (l *load) allows() int {
 	return n
 }
 
-// judge holds what callers were answered against what the function said that it
-// decided: it writes that down before it answers.
+// judge compares the answers to the callers with the decisions that the function
+// logged before answering.
 func (l *load) judge(t *testing.T, said string) {
 	t.Helper()
 	allowed := map[string]bool{}

@@ -10,8 +10,8 @@ import (
 
 const examples = "../../examples/functions/"
 
-// framework starts Google's functions framework with the function hook of the
-// main file in dir.
+// framework starts Google's functions framework with the function hook in the
+// main file of dir.
 func framework(t testing.TB, dir string, env ...string) *process {
 	t.Helper()
 	if err := os.Symlink(program.modules, filepath.Join(dir, "node_modules")); err != nil {
@@ -73,7 +73,8 @@ func container(t testing.TB, env ...string) *process {
 	})
 }
 
-// customHandler starts the same program as the host of Azure Functions does.
+// customHandler starts the same program in the way the Azure Functions host
+// does.
 func customHandler(t testing.TB, env ...string) *process {
 	t.Helper()
 	address := freeport.Address(t)
@@ -83,10 +84,10 @@ func customHandler(t testing.TB, env ...string) *process {
 	})
 }
 
-// invocations is where the Invoke API of AWS's emulator is.
+// invocations is the path of the Invoke API in AWS's emulator.
 const invocations = "/2015-03-31/functions/function/invocations"
 
-// lambda starts AWS's runtime interface emulator around a bootstrap. It takes
+// lambda starts AWS's runtime interface emulator around a bootstrap. It handles
 // one call at a time.
 func lambda(t testing.TB, dir string, bootstrap []string, env ...string) *process {
 	t.Helper()
@@ -99,7 +100,8 @@ func lambda(t testing.TB, dir string, bootstrap []string, env ...string) *proces
 	})
 }
 
-// nodeBootstrap runs the handler of index.mjs in the directory where it is run.
+// nodeBootstrap returns the command that runs the handler of index.mjs in its
+// working directory.
 func nodeBootstrap(t testing.TB) []string {
 	t.Helper()
 	file, err := filepath.Abs("testdata/bootstrap.mjs")

@@ -27,9 +27,9 @@ import (
 	"github.com/hookgate/hookgate/test/process"
 )
 
-// callers are values that let the service accounts of two teams ask about their
-// own chains, with the keys of this API server. Its name leads nowhere here, so
-// its address is given besides.
+// callers are values that admit the service accounts of two teams to their own
+// chains, by the keys of this API server. The issuer's host name does not
+// resolve here, so its address is given in addition.
 const callers = `
 config: {hooks: "schema: 1\nhooks: [{name: destructive, use: destructive-shell, guard: true}]\n"}
 chains:
@@ -58,7 +58,7 @@ callers:
         token_file: /var/run/hookgate/cluster/token
 `
 
-// install installs the chart, and returns what runs its pods.
+// install installs the chart, and returns a kubelet that runs its pods.
 func (c *cluster) install(t *testing.T, namespace, values string) *kubelet {
 	t.Helper()
 	c.restricted(t, namespace)
@@ -72,13 +72,13 @@ func (c *cluster) install(t *testing.T, namespace, values string) *kubelet {
 	return &kubelet{c, namespace}
 }
 
-// answer is what a caller is told.
+// answer is a response to a caller.
 type answer struct {
 	status   int
 	decision string
 }
 
-// ask puts a harmless call to a chain, with a token where there is one.
+// ask asks a chain about a harmless call, with a token unless it is empty.
 func ask(t *testing.T, g *process.Gateway, chain, token string) answer {
 	t.Helper()
 	const call = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"a","tool_call_id":"c","tool_name":"shell","input":{"command":"ls"}}`
@@ -94,7 +94,7 @@ func ask(t *testing.T, g *process.Gateway, chain, token string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // it was only read from
+	defer func() { _ = resp.Body.Close() }() // it was only read
 	var said struct{ Decision string }
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&said); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func ask(t *testing.T, g *process.Gateway, chain, token string) answer {
 	return answer{resp.StatusCode, said.Decision}
 }
 
-// failures are how many requests were refused for a reason.
+// failures returns how many requests were refused for a reason.
 func failures(t *testing.T, g *process.Gateway, reason string) string {
 	t.Helper()
 	return series(t, g, fmt.Sprintf(`hookgate_auth_failures_total{reason=%q}`, reason))
@@ -122,7 +122,7 @@ func series(t *testing.T, g *process.Gateway, name string) string {
 	return "missing"
 }
 
-// again is a token with other claims, signed with a key.
+// again returns a token with changed claims, signed with another key.
 func again(t *testing.T, token string, key *ecdsa.PrivateKey, change func(claims map[string]any)) string {
 	t.Helper()
 	parts := strings.Split(token, ".")
@@ -148,7 +148,7 @@ func again(t *testing.T, token string, key *ecdsa.PrivateKey, change func(claims
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
-// moved moves the times of a token.
+// moved shifts the times of a token.
 func moved(by time.Duration) func(map[string]any) {
 	return func(claims map[string]any) {
 		for _, name := range []string{"exp", "iat", "nbf"} {
@@ -159,7 +159,7 @@ func moved(by time.Duration) func(map[string]any) {
 	}
 }
 
-// callersAreKnownByTheirTokens asks a gateway with tokens of every kind.
+// callersAreKnownByTheirTokens sends tokens of every kind to a gateway.
 func callersAreKnownByTheirTokens(t *testing.T, c *cluster) {
 	t.Helper()
 	k := c.install(t, "known-callers", callers)
@@ -212,16 +212,17 @@ func callersAreKnownByTheirTokens(t *testing.T, c *cluster) {
 	}
 }
 
-// replaced is a token with another account in its claims and the signature that
-// it had.
+// replaced returns a token with another account in its claims, but its original
+// signature.
 func replaced(t *testing.T, token, account string) string {
 	t.Helper()
 	other := strings.Split(again(t, token, newKey(t), func(claims map[string]any) { claims["sub"] = "system:serviceaccount:agents:" + account }), ".")
 	return other[0] + "." + other[1] + "." + strings.Split(token, ".")[2]
 }
 
-// aTokenOutlivesItsPod shows what docs/callers.md says: the API server no longer
-// takes a token whose pod is gone, a gateway does until its time is over.
+// aTokenOutlivesItsPod demonstrates what docs/callers.md says: the API server
+// refuses a token whose pod is gone, while a gateway accepts it until it
+// expires.
 func (c *cluster) aTokenOutlivesItsPod(t *testing.T, g *process.Gateway) {
 	t.Helper()
 	no, root, user := false, true, int64(1000)
@@ -265,7 +266,7 @@ func (c *cluster) aTokenOutlivesItsPod(t *testing.T, g *process.Gateway) {
 	}
 }
 
-// nobodyIsLetInWithoutKeys has the API server refuse its keys.
+// nobodyIsLetInWithoutKeys makes the API server refuse to publish its keys.
 func nobodyIsLetInWithoutKeys(t *testing.T, c *cluster) {
 	t.Helper()
 	const discovery = "system:service-account-issuer-discovery"
@@ -325,7 +326,7 @@ func nobodyIsLetInWithoutKeys(t *testing.T, c *cluster) {
 	try("a gateway with a token, where discovery is bound to its service account", k, allowed)
 }
 
-// discover asks for what the API server says of its keys, with a token.
+// discover requests the API server's discovery document with a token.
 func (c *cluster) discover(ctx context.Context, token string) ([]byte, error) {
 	asker, err := kubernetes.NewForConfig(&rest.Config{Host: c.url, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(c.ca)}})
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 	"github.com/hookgate/hookgate/test/deploy"
 )
 
-// clone is the repository.
+// clone is the path of the repository.
 const clone = "../.."
 
-// define adds the kinds that are not Kubernetes' own, as their projects define
-// them.
+// define adds the custom resource definitions of the projects that the chart
+// supports.
 func (c *cluster) define(t *testing.T) {
 	t.Helper()
 	var kinds []string
@@ -70,8 +70,7 @@ func (c *cluster) established(ctx context.Context, definition *unstructured.Unst
 	return fmt.Errorf("conditions %v", conditions)
 }
 
-// restricted adds a namespace in which only pods that may do nothing special are
-// let in.
+// restricted adds a namespace that enforces the restricted pod security standard.
 func (c *cluster) restricted(t *testing.T, name string) {
 	t.Helper()
 	labels := map[string]string{}
@@ -89,7 +88,8 @@ func (c *cluster) restricted(t *testing.T, name string) {
 	})
 }
 
-// addOutside adds what the values say exists without the chart.
+// addOutside adds the objects that the values declare as existing outside the
+// chart.
 func (c *cluster) addOutside(t *testing.T, namespace string, outside []string) {
 	t.Helper()
 	for _, o := range outside {
@@ -111,7 +111,7 @@ func (c *cluster) addOutside(t *testing.T, namespace string, outside []string) {
 	}
 }
 
-// addVolume adds a claim, and a volume that it is bound to.
+// addVolume adds a claim and a volume bound to it.
 func (c *cluster) addVolume(t *testing.T, namespace, name string) {
 	t.Helper()
 	size := core.ResourceList{core.ResourceStorage: resource.MustParse("1Gi")}
@@ -125,7 +125,7 @@ func (c *cluster) addVolume(t *testing.T, namespace, name string) {
 	}})
 }
 
-// everyRenderingIsTaken applies every rendering and waits until it is rolled out.
+// everyRenderingIsTaken applies every rendering and waits for its rollout.
 func everyRenderingIsTaken(t *testing.T, c *cluster) {
 	t.Helper()
 	options, err := deploy.Options(t.Context(), clone)
@@ -159,7 +159,7 @@ func (c *cluster) rollOut(t *testing.T, namespace string, o deploy.Option, taken
 	t.Helper()
 	c.restricted(t, namespace)
 	c.addOutside(t, namespace, o.Outside)
-	c.warnings.taken() // about what was made outside
+	c.warnings.taken() // about the objects outside the chart
 	began := time.Now()
 	objects, err := c.applyAll(t.Context(), namespace, deploy.Documents(o.Rendered))
 	if err != nil {
@@ -235,7 +235,7 @@ func render(t *testing.T, values string) []string {
 	return deploy.Documents(rendered)
 }
 
-// aRolloutKeepsEveryReplica changes the pods of a Deployment and watches it.
+// aRolloutKeepsEveryReplica changes a Deployment's pods and watches the rollout.
 func aRolloutKeepsEveryReplica(t *testing.T, c *cluster) {
 	t.Helper()
 	const namespace, replicas = "rollout", 3

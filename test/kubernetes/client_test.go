@@ -25,31 +25,31 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// all lists everything.
+// all selects everything.
 var all = metav1.ListOptions{}
 
-// client speaks to the API server as its administrator.
+// client is the API server's administrator.
 type client struct {
 	typed    *kubernetes.Clientset
 	dynamic  dynamic.Interface
-	mapper   meta.ResettableRESTMapper // by what the API server says it serves
+	mapper   meta.ResettableRESTMapper // as discovered from the API server
 	warnings *warnings
 }
 
-// warnings are what the API server said beside its answers.
+// warnings collects the API server's warnings.
 type warnings struct {
 	mu   sync.Mutex
 	said []string
 }
 
-// HandleWarningHeader keeps a warning.
+// HandleWarningHeader records a warning.
 func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.said = append(w.said, text)
 }
 
-// taken are those since the last time.
+// taken returns the warnings since its last call.
 func (w *warnings) taken() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +77,7 @@ func named(name string, labels map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Labels: labels}
 }
 
-// place is where objects of a kind are.
+// place returns the resource interface for a kind.
 func (c *client) place(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *client) place(kind schema.GroupVersionKind, namespace string) (dynamic.
 	return c.dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// apply sends a text of one object as it stands, to be taken strictly.
+// apply applies the text of one object unchanged, with strict validation.
 func (c *client) apply(ctx context.Context, namespace, text string, dryRun ...string) (*unstructured.Unstructured, error) {
 	var head metav1.PartialObjectMetadata
 	if err := yaml.Unmarshal([]byte(text), &head); err != nil {
@@ -104,8 +104,8 @@ func (c *client) apply(ctx context.Context, namespace, text string, dryRun ...st
 	})
 }
 
-// applyAll applies texts, and returns the objects as they now are. Deployments
-// come last, as with helm and kustomize: their pods need the others.
+// applyAll applies texts and returns the resulting objects. Deployments come
+// last, as with helm and kustomize, because their pods need the others.
 func (c *client) applyAll(ctx context.Context, namespace string, texts []string, dryRun ...string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var failed error
@@ -143,7 +143,8 @@ func (c *client) create(t *testing.T, namespace string, object runtime.Object) {
 	}
 }
 
-// available says why a Deployment is not rolled out with that many replicas.
+// available returns an error unless a Deployment is rolled out with that many
+// replicas.
 func (c *client) available(ctx context.Context, namespace, name string, replicas int32) error {
 	d, err := c.typed.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

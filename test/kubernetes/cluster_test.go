@@ -28,20 +28,21 @@ import (
 	"github.com/hookgate/hookgate/test/process"
 )
 
-// issuer is what the API server calls itself in tokens, as most clusters do.
+// issuer is the API server's issuer name in tokens, the same as in most
+// clusters.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
-// cluster is a Kubernetes on the loopback.
+// cluster is a Kubernetes cluster on the loopback.
 type cluster struct {
 	*client
 	url    string
 	signer *ecdsa.PrivateKey // signs tokens of service accounts
 	ca     string            // PEM
-	// program is the gateway's.
+	// program is the path of the gateway's program.
 	program string
 }
 
-// installed names what the run of .ci/run kubernetes has installed.
+// installed returns the path of a program that .ci/run kubernetes installed.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	path := os.Getenv("HOOKGATE_TEST_" + name)
@@ -52,7 +53,7 @@ func installed(t *testing.T, name string) string {
 }
 
 // start starts etcd, the API server, the controllers, the scheduler and the
-// nodes. All of them end with the test.
+// nodes. All are stopped at the end of the test.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,8 +82,9 @@ func start(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	c.url = "https://" + net.JoinHostPort(host, port)
-	// Debian's etcd does not tell how far a watch has come, which lists that are
-	// streamed need: whoever asks for one waits long before it asks otherwise.
+	// Debian's etcd does not send the progress notifications that streamed lists
+	// require, so clients would wait a long time before falling back to ordinary
+	// lists.
 	run(t, dir, "kube-apiserver", kube, "kube-apiserver", "--etcd-servers="+etcd, "--cert-dir="+filepath.Join(dir, "apiserver"),
 		"--bind-address="+host, "--advertise-address="+host, "--secure-port="+port, "--endpoint-reconciler-type=none", "--feature-gates=WatchList=false",
 		"--tls-cert-file="+file("apiserver.crt", certificate), "--tls-private-key-file="+file("apiserver.key", key),
@@ -90,7 +92,7 @@ func start(t *testing.T) *cluster {
 		"--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
 		"--service-account-issuer="+issuer, "--service-account-key-file="+signer, "--service-account-signing-key-file="+signer)
 	config := &rest.Config{
-		Host: c.url, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: ca}, QPS: -1, // nobody else asks
+		Host: c.url, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: ca}, QPS: -1, // there are no other clients
 	}
 	c.client = newClient(t, config)
 	eventually(t, "the API server is ready", func(ctx context.Context) error {
@@ -117,7 +119,7 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// addNodes adds nodes of two kinds of processors, in two zones.
+// addNodes adds nodes of two processor architectures in two zones.
 func (c *cluster) addNodes(t *testing.T) {
 	t.Helper()
 	for i, architecture := range []string{"amd64", "amd64", "arm64", "arm64"} {
@@ -145,7 +147,7 @@ func (c *cluster) addNodes(t *testing.T) {
 	})
 }
 
-// healthy asks over plain HTTP.
+// healthy sends a request over plain HTTP.
 func healthy(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -180,7 +182,8 @@ func keyPEM(t *testing.T, key *ecdsa.PrivateKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 }
 
-// certificates are an authority and the API server's certificate and key.
+// certificates returns a CA certificate and the API server's certificate and
+// key.
 func certificates(t *testing.T) (ca, certificate, key []byte) {
 	t.Helper()
 	now := time.Now()

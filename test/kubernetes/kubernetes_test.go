@@ -2,7 +2,7 @@ package kubernetes
 
 import "testing"
 
-// TestARealAPIServer starts a Kubernetes once and has everything tried on it.
+// TestARealAPIServer starts a cluster once and runs all tests on it.
 func TestARealAPIServer(t *testing.T) {
 	c := start(t)
 	version, err := c.typed.Discovery().ServerVersion()

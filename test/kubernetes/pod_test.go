@@ -13,14 +13,14 @@ import (
 	"github.com/hookgate/hookgate/test/process"
 )
 
-// kubelet runs the gateway's program as a pod of this namespace is to be run:
-// with its variables, and with its volumes made of what the API server has.
+// kubelet runs the gateway's program like a pod of this namespace: with the
+// pod's variables, and with volumes made from the API server's objects.
 type kubelet struct {
 	*cluster
 	namespace string
 }
 
-// gateway runs the first pod. What it finds at absolute paths lies below a
+// gateway runs the first pod. The pod's absolute paths are mapped to a
 // directory of the test.
 func (k *kubelet) gateway(t *testing.T) *process.Gateway {
 	t.Helper()
@@ -47,7 +47,7 @@ func (k *kubelet) gateway(t *testing.T) *process.Gateway {
 	return process.Start(t, k.program, variables)
 }
 
-// below has paths of the container lead to the test's directory.
+// below maps the container's paths in a text to the test's directory.
 func below(root, text string) string {
 	for _, path := range []string{"/etc/hookgate", "/var/run/hookgate"} {
 		text = strings.ReplaceAll(text, path, root+path)
@@ -55,7 +55,7 @@ func below(root, text string) string {
 	return text
 }
 
-// mount makes a volume.
+// mount creates the content of a volume.
 func (k *kubelet) mount(t *testing.T, pod *core.Pod, v core.Volume, root, path string) {
 	t.Helper()
 	dir := filepath.Join(root, path)
@@ -98,8 +98,8 @@ func (k *kubelet) configMap(t *testing.T, name string) map[string]string {
 	return m.Data
 }
 
-// token has the API server issue a token of a service account, for its own
-// audience where none is given, and for as long as a pod is there where one is.
+// token requests a token of a service account from the API server: without an
+// audience for the API server itself, and with a pod bound to that pod.
 func (c *cluster) token(t *testing.T, namespace, account, audience string, pod *core.Pod) string {
 	t.Helper()
 	request := &authentication.TokenRequest{}

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that does happen.
+// patience is the timeout for anything that should happen.
 const patience = 3 * time.Minute
 
-// run starts a program and ends it with the test. Where the test failed, the end
-// of what it said is shown.
+// run starts a program and stops it at the end of the test. If the test failed,
+// the end of the program's output is logged.
 func run(t *testing.T, dir, name, program string, args ...string) {
 	t.Helper()
 	path := filepath.Join(dir, name+".log")
@@ -26,7 +26,7 @@ func run(t *testing.T, dir, name, program string, args ...string) {
 	cmd := exec.CommandContext(context.Background(), program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-	// A test that is killed takes it along.
+	// If the test process is killed, the program is killed, too.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func run(t *testing.T, dir, name, program string, args ...string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // it ends by a signal, or too early, which the signal shows
+		_ = cmd.Wait() // ended by a signal, or too early, which the next step reports
 	}()
 	t.Cleanup(func() {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -50,7 +50,7 @@ func run(t *testing.T, dir, name, program string, args ...string) {
 		if t.Failed() {
 			t.Logf("the last lines of %s:\n%s", name, lastLines(path))
 		}
-		_ = log.Close() // it was the program that wrote
+		_ = log.Close() // only the program wrote to it
 	})
 }
 
@@ -63,8 +63,8 @@ func lastLines(path string) []byte {
 	return bytes.Join(lines[max(0, len(lines)-20):], nil)
 }
 
-// eventually waits until something is as it should be, and says what was wrong
-// the last time where that never happens.
+// eventually waits until wrong returns nil. If that never happens, the test
+// fails with the last error.
 func eventually(t *testing.T, what string, wrong func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -12,14 +12,14 @@ import (
 	"github.com/hookgate/hookgate/test/deploy"
 )
 
-// sidecar begins the values of a container beside the gateway.
+// sidecar is the beginning of the values for a sidecar.
 const sidecar = "sidecars: [{name: policy, image: registry.example.com/policy:1, "
 
-// confined is what the restricted standard wants of it.
+// confined is the security context that the restricted standard requires.
 const confined = "securityContext: {allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: {drop: [ALL]}}"
 
-// wrongValuesAreRefused applies renderings of values that only the API server
-// can tell from good ones.
+// wrongValuesAreRefused applies renderings of invalid values that only the API
+// server detects.
 func wrongValuesAreRefused(t *testing.T, c *cluster) {
 	t.Helper()
 	const namespace = "wrong-values"
@@ -65,8 +65,8 @@ func wrongValuesAreRefused(t *testing.T, c *cluster) {
 	c.warnings.taken()
 }
 
-// wrongPodsAreRefused applies renderings whose Deployment is taken with a
-// warning, and whose pods are not.
+// wrongPodsAreRefused applies renderings whose Deployment is accepted with a
+// warning, but whose pods are refused.
 func wrongPodsAreRefused(t *testing.T, c *cluster) {
 	t.Helper()
 	i := 0

@@ -21,18 +21,18 @@ import (
 	"github.com/hookgate/hookgate/test/process"
 )
 
-// auditing is a gateway that keeps its audit trail in a database.
+// auditing is a gateway with its audit trail in a database.
 type auditing struct {
 	*process.Gateway
 	t            *testing.T
 	program, url string
 }
 
-// withheld is why what was allowed is denied.
+// withheld is the reason of a withheld decision.
 const withheld = "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)"
 
-// startAuditing starts a gateway whose operator's file says that of the trail.
-// It denies a forced push and allows all else.
+// startAuditing starts a gateway with the given audit section. It denies a
+// force-push and allows everything else.
 func startAuditing(t *testing.T, program, url, says string) *auditing {
 	t.Helper()
 	hooks := process.File(t, "hooks.yaml", "schema: 1\naudit: "+says+"\nhooks: [{name: guard, use: no-force-push}]\n")
@@ -40,15 +40,15 @@ func startAuditing(t *testing.T, program, url, says string) *auditing {
 	return &auditing{Gateway: g, t: t, program: program, url: url}
 }
 
-// envelope is a call that runs a command, which is given as it stands in JSON.
+// envelope returns a call that runs a command; command is inserted as JSON text.
 func envelope(call, command string) string {
 	return fmt.Sprintf(`{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"agent-1","tool_call_id":%q,"tool_name":"shell","input":{"command":"%s"}}`, call, command)
 }
 
 const forced = "git push --force"
 
-// put puts a call that runs a command to the gateway, and says how long its
-// answer took.
+// put asks the gateway about a command, and returns the decision and how long it
+// took.
 func (a *auditing) put(call, command string) (decision, reason string, took time.Duration) {
 	a.t.Helper()
 	began := time.Now()
@@ -61,14 +61,15 @@ func (a *auditing) put(call, command string) (decision, reason string, took time
 	return answer.Decision, answer.Reason, took
 }
 
-// allowed puts a call that the chain allows, and says whether its caller may.
+// allowed asks about a call that the chain allows, and returns whether the caller
+// was told so.
 func (a *auditing) allowed(call string) bool {
 	a.t.Helper()
 	decision, _, _ := a.put(call, "ls")
 	return decision == "allow"
 }
 
-// metric is the value of a series.
+// metric returns the value of a series.
 func (a *auditing) metric(series string) int {
 	a.t.Helper()
 	got := process.Do(a.t.Context(), http.MethodGet, a.Admin+"/metrics", "")
@@ -85,13 +86,13 @@ func (a *auditing) metric(series string) int {
 	return 0
 }
 
-// became is how many records came to that.
+// became returns how many records had the given result.
 func (a *auditing) became(result string) int {
 	a.t.Helper()
 	return a.metric(`hookgate_audit_records_total{result="` + result + `",sink="state"}`)
 }
 
-// auditRecord is what the tests look at of a record.
+// auditRecord holds the fields of a record that the tests check.
 type auditRecord struct {
 	ID, Decision, Reason, Cause string
 	Call                        string `json:"tool_call_id"`
@@ -99,7 +100,7 @@ type auditRecord struct {
 	Time                        time.Time
 }
 
-// readAudit runs gateway audit --database, which has to go well.
+// readAudit runs gateway audit --database, which must succeed.
 func readAudit(t *testing.T, program, url string, args ...string) []auditRecord {
 	t.Helper()
 	said, complaint, err := runAudit(t, program, url, args...)
@@ -227,7 +228,7 @@ func TestMoreRecordsThanAreReadAtOnceAreAllReadInTheirOrder(t *testing.T) {
 	}
 }
 
-// faults are the ways in which a database is not there.
+// faults are the ways in which a database can be unavailable.
 func faults(s *Server) map[string]struct{ begin, end func() } {
 	return map[string]struct{ begin, end func() }{
 		"gone": {s.Stop, s.Run},
@@ -261,7 +262,7 @@ func TestG12_WithoutItsDatabaseARequiredTrailAllowsNothingAndRecovers(t *testing
 			if decision != "deny" || reason != withheld || took > 10*time.Second {
 				t.Errorf("what was allowed: %s after %v: %s", decision, took, reason)
 			}
-			// The sink may be busy with the record of the call before.
+			// The sink may be busy with the record of the previous call.
 			decision, reason, took = g.put("denied", forced)
 			if decision != "deny" || !strings.HasPrefix(reason, "denied by hook 'guard'") || took > 3*time.Second {
 				t.Errorf("what was denied: %s after %v: %s", decision, took, reason)
@@ -282,7 +283,7 @@ func TestG12_WithoutItsDatabaseARequiredTrailAllowsNothingAndRecovers(t *testing
 			if !allow("last") {
 				t.Error("and then not any more")
 			}
-			g.Stop() // which writes what there is
+			g.Stop() // writes the remaining records
 			told := map[string]string{}
 			for _, r := range readAudit(t, program, url) {
 				told[r.Call] = r.Decision // the last record of a call is what its caller was told
@@ -360,7 +361,8 @@ func TestWithoutItsDatabaseAnOptionalTrailCountsWhatItLosesAndDelaysNothing(t *t
 			for _, r := range readAudit(t, program, url) {
 				kept[r.Call] = true
 			}
-			// What was given up while the database hung may be there all the same.
+			// Records that were abandoned while the database hung may have been
+			// stored nevertheless.
 			if len(kept) < written || !kept["before"] {
 				t.Errorf("%d records are kept, and %d were counted: %v", len(kept), written, slices.Sorted(maps.Keys(kept)))
 			}
@@ -381,7 +383,7 @@ func TestAGatewayWhoseDatabaseHangsStopsAllTheSame(t *testing.T) {
 	began := time.Now()
 	g.Stop()
 	took := time.Since(began)
-	if took > 15*time.Second { // the trail has 5 s for the records it has
+	if took > 15*time.Second { // the trail has 5 s for its remaining records
 		t.Errorf("it took %v", took)
 	}
 	t.Logf("it took %v", took)

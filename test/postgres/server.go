@@ -1,5 +1,5 @@
-// Package postgres runs a real PostgreSQL server for tests, and holds the state
-// of package gateway/state to it.
+// Package postgres runs a real PostgreSQL server for tests, and tests package
+// gateway/state with it.
 package postgres
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/hookgate/hookgate/test/freeport"
 )
 
-// patience is how long the server has to start, and to stop.
+// patience is the timeout for starting and stopping the server.
 const patience = 60 * time.Second
 
-// Server is a PostgreSQL server on a free port of the loopback. It can be
-// stopped and started again.
+// Server is a PostgreSQL server on a free loopback port. It can be stopped and
+// restarted.
 type Server struct {
 	t         testing.TB
 	programs  string
@@ -37,8 +37,9 @@ type Server struct {
 	server    *exec.Cmd
 }
 
-// Start makes a new cluster in a directory of the test and starts its server,
-// which ends with the test. A machine without PostgreSQL fails the test.
+// Start creates a new cluster in a directory of the test and starts its server,
+// which is stopped at the end of the test. Without PostgreSQL on the machine
+// the test fails.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t, programs: programs(t), address: freeport.Address(t)}
@@ -57,7 +58,8 @@ func Start(t testing.TB) *Server {
 			t.Fatal(err)
 		}
 	}
-	// Durability is the server's own business, and what a test waits for most.
+	// The tests do not check the server's own durability, and syncing would
+	// dominate their duration.
 	made := s.command("initdb", "-D", filepath.Join(dir, "data"), "-U", "hookgate", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	if said, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, said)
@@ -67,7 +69,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// programs is the directory of the server's programs, the newest version's.
+// programs returns the directory of the newest version's programs.
 func programs(t testing.TB) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -85,8 +87,8 @@ func programs(t testing.TB) string {
 	return filepath.Dir(path)
 }
 
-// other is the user to run the server as where this one is root, as whom it
-// refuses to.
+// other returns the user for running the server if this process is root,
+// because the server refuses to run as root.
 func other(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -105,7 +107,8 @@ func other(t testing.TB) *syscall.Credential {
 }
 
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	// Not of the test's context: the server is stopped in order, after it.
+	// Not the test's context: the server is shut down in order, after it has
+	// ended.
 	c := exec.CommandContext(context.Background(), filepath.Join(s.programs, program), args...)
 	c.Dir = s.dir
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
@@ -113,14 +116,14 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Run starts a server that is stopped and returns once it answers.
+// Run starts a stopped server and returns once it answers.
 func (s *Server) Run() {
 	s.t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }() // the server has its own
+	defer func() { _ = log.Close() }() // the server has its own descriptor
 	s.server = s.command("postgres", "-D", filepath.Join(s.dir, "data"), "-p", s.address[strings.LastIndexByte(s.address, ':')+1:], "-c", "listen_addresses=127.0.0.1",
 		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=100", "-c", "shared_buffers=16MB")
 	s.server.Stdout, s.server.Stderr = log, log
@@ -140,8 +143,8 @@ func (s *Server) Run() {
 	}
 }
 
-// Stop ends the server at once and cuts its connections; nothing that was
-// committed is lost by it.
+// Stop shuts the server down at once and closes its connections. Committed data
+// is not lost.
 func (s *Server) Stop() {
 	s.t.Helper()
 	if s.server == nil {
@@ -150,12 +153,11 @@ func (s *Server) Stop() {
 	if err := s.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		s.t.Error(err)
 	}
-	_ = s.server.Wait() // its status says that it was told to
+	_ = s.server.Wait() // its status is that it was stopped
 	s.server = nil
 }
 
-// Signal sends a signal to every process of the server: SIGSTOP makes one that
-// is there and never answers.
+// Signal sends a signal to every process of the server: SIGSTOP makes it hang.
 func (s *Server) Signal(signal syscall.Signal) {
 	s.t.Helper()
 	for _, pid := range append(s.children(), s.server.Process.Pid) {
@@ -165,8 +167,8 @@ func (s *Server) Signal(signal syscall.Signal) {
 	}
 }
 
-// children are the processes of the server's connections, each of which leads a
-// group of its own.
+// children returns the server's connection processes, each of which has its own
+// process group.
 func (s *Server) children() []int {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.server.Process.Pid, s.server.Process.Pid))
@@ -184,7 +186,7 @@ func (s *Server) children() []int {
 	return all
 }
 
-// Database makes a new database and returns its URL.
+// Database creates a database and returns its URL.
 func (s *Server) Database() string {
 	s.t.Helper()
 	name := fmt.Sprintf("test%d", s.databases.Add(1))
@@ -210,7 +212,7 @@ func (s *Server) exec(database, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// Exec runs a statement in the database of a URL.
+// Exec runs a statement in the database at a URL.
 func (s *Server) Exec(url, statement string) {
 	s.t.Helper()
 	_, name, _ := strings.Cut(strings.TrimPrefix(url, "postgres://"), "/")

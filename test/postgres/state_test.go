@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens the state in a database until the test ends.
+// open opens the state in a database; it is closed at the end of the test.
 func open(t *testing.T, url string) *state.Postgres {
 	t.Helper()
 	p, err := state.NewPostgres(url)
@@ -71,7 +71,7 @@ func TestReplicasThatStartTogetherMakeTheTablesOnce(t *testing.T) {
 	}
 }
 
-// latest is the version of the tables that this program makes.
+// latest returns the version of the tables that this program creates.
 func latest(t *testing.T) string {
 	t.Helper()
 	steps, err := filepath.Glob("../../gateway/state/migrations/*.sql")
@@ -95,7 +95,7 @@ func TestTablesOfALaterVersionAreLeftAlone(t *testing.T) {
 	}
 }
 
-// tablesOfVersion1 makes the tables as the first version did.
+// tablesOfVersion1 creates the tables of version 1.
 func tablesOfVersion1(t *testing.T, server *Server, url string) {
 	t.Helper()
 	first, err := os.ReadFile("../../gateway/state/migrations/1.sql")
@@ -269,8 +269,8 @@ func TestAnOperationOnAServerThatHangsEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// silenced is the URL of a database by way of a proxy that passes nothing on any
-// more, in either direction, once a client has sent a text. Told is closed then.
+// silenced returns the URL of a database through a proxy that stops forwarding in
+// both directions once a client has sent the given text. told is closed then.
 func silenced(t *testing.T, target, text string) (through string, told <-chan struct{}) {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -295,7 +295,8 @@ func silenced(t *testing.T, target, text string) (through string, told <-chan st
 				_ = client.Close() // the test fails by it
 				return
 			}
-			// Both stay open until the test ends, as those of a frozen replica do.
+			// Both stay open until the test ends, like the connections of a
+			// frozen replica.
 			t.Cleanup(func() { _, _ = client.Close(), server.Close() })
 			pass := func(to, from net.Conn, watch bool) {
 				buffer := make([]byte, 64<<10)
@@ -319,7 +320,7 @@ func silenced(t *testing.T, target, text string) (through string, told <-chan st
 		}
 	})
 	t.Cleanup(all.Wait)
-	t.Cleanup(func() { _ = l.Close() }) // nobody comes any more
+	t.Cleanup(func() { _ = l.Close() }) // there are no more connections
 	u.Host = l.Addr().String()
 	return u.String(), silent
 }
@@ -338,11 +339,11 @@ func TestAReplicaThatFallsSilentWhileItRecordsHoldsUpTheOthersForAMomentOnly(t *
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = frozen.Close() }() // of what is silent no leave can be taken
+	defer func() { _ = frozen.Close() }() // a hanging connection cannot be closed cleanly
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- frozen.Append(ctx, record) }()
-	<-told // and it has the lock
+	<-told // the replica holds the lock
 	waiting, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	if err := other.Append(waiting, record); err != nil {

@@ -1,4 +1,4 @@
-// Package process runs the gateway's real program for tests.
+// Package process runs the real gateway program for tests.
 package process
 
 import (
@@ -20,15 +20,15 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that does happen.
+// patience is the timeout for anything that should happen.
 const patience = 60 * time.Second
 
-// variable names the program in the environment of tests that run where it is
-// built already.
+// variable names an already built program, for tests that run where they cannot
+// build it.
 const variable = "HOOKGATE_TEST_GATEWAY"
 
-// Build returns the program that the environment names, and without one builds
-// that of the module two directories up, where the test's package lies.
+// Build returns the program that the environment names. Without one it builds
+// the module two directories above the test's package.
 func Build(t testing.TB) string {
 	t.Helper()
 	if program := os.Getenv(variable); program != "" {
@@ -42,21 +42,21 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Gateway is a process of the program.
+// Gateway is a running gateway process.
 type Gateway struct {
-	// URL and Admin are its listeners.
+	// URL and Admin are the base URLs of its listeners.
 	URL, Admin string
 
 	t     testing.TB
 	cmd   *exec.Cmd
-	ended chan struct{} // closed once it has ended, and err is set
+	ended chan struct{} // closed once it has ended and err is set
 	err   error
 	mu    sync.Mutex
 	log   bytes.Buffer
 }
 
-// Start starts the program with variables of its environment, without their
-// prefix, and returns once it serves. It ends with the test.
+// Start starts the program with the given HOOKGATE_ variables, named without
+// that prefix, and returns once it serves. It is killed at the end of the test.
 func Start(t testing.TB, program string, variables map[string]string) *Gateway {
 	t.Helper()
 	g := &Gateway{t: t, cmd: exec.CommandContext(context.Background(), program), ended: make(chan struct{})}
@@ -89,7 +89,7 @@ func Start(t testing.TB, program string, variables map[string]string) *Gateway {
 	return g
 }
 
-// read keeps the log, and closes serving once it says where it serves.
+// read collects the log, and closes serving once the log names the listeners.
 func (g *Gateway) read(log io.Reader, serving chan<- struct{}) {
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
@@ -111,20 +111,20 @@ func (g *Gateway) read(log io.Reader, serving chan<- struct{}) {
 	close(g.ended)
 }
 
-// Log is what it has logged.
+// Log returns the log so far.
 func (g *Gateway) Log() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.log.String()
 }
 
-// PID is its process id.
+// PID returns the process id.
 func (g *Gateway) PID() int { return g.cmd.Process.Pid }
 
-// Kill ends it as a crash does.
+// Kill kills it with SIGKILL, like a crash.
 func (g *Gateway) Kill() { g.signal(syscall.SIGKILL) }
 
-// Stop ends it in order.
+// Stop shuts it down with SIGTERM.
 func (g *Gateway) Stop() { g.signal(syscall.SIGTERM) }
 
 func (g *Gateway) signal(signal syscall.Signal) {
@@ -136,11 +136,11 @@ func (g *Gateway) signal(signal syscall.Signal) {
 	case <-g.ended:
 	case <-time.After(patience):
 		g.t.Errorf("the gateway does not end: %s", g.Log())
-		_ = g.cmd.Process.Kill() // it has failed already
+		_ = g.cmd.Process.Kill() // the test has failed already
 	}
 }
 
-// Answer is an answer over HTTP, or the error in its place.
+// Answer is an HTTP response, or the error instead of one.
 type Answer struct {
 	Status int
 	Body   string
@@ -164,7 +164,7 @@ func Do(ctx context.Context, method, url, body string) Answer {
 	return Answer{resp.StatusCode, string(text), errors.Join(err, resp.Body.Close())}
 }
 
-// Ask puts a call to the operator's chain in the background.
+// Ask asks the operator's chain about a call in the background.
 func (g *Gateway) Ask(ctx context.Context, envelope string) <-chan Answer {
 	answer := make(chan Answer, 1)
 	go func() { answer <- Do(ctx, http.MethodPost, g.URL+"/v1/decide", envelope) }()
@@ -177,7 +177,7 @@ func (g *Gateway) Reply(id, body string) Answer {
 	return Do(g.t.Context(), http.MethodPost, g.URL+"/v1/approvals/"+id, body)
 }
 
-// Approval is what the tests look at of one.
+// Approval holds the fields of an approval that the tests check.
 type Approval struct {
 	ID, State string
 	AskedBy   string `json:"asked_by"`
@@ -185,7 +185,7 @@ type Approval struct {
 	Waiting   bool
 }
 
-// Approvals lists those of a state.
+// Approvals lists the approvals in a state.
 func (g *Gateway) Approvals(state string) ([]Approval, error) {
 	got := Do(g.t.Context(), http.MethodGet, g.URL+"/v1/approvals?limit=500&state="+state, "")
 	if got.Err != nil || got.Status != http.StatusOK {
@@ -196,7 +196,7 @@ func (g *Gateway) Approvals(state string) ([]Approval, error) {
 	return list.Approvals, err
 }
 
-// Waiting waits until that many calls wait for a person.
+// Waiting waits until n calls wait for a person.
 func (g *Gateway) Waiting(n int) []Approval {
 	g.t.Helper()
 	var found []Approval
@@ -208,7 +208,7 @@ func (g *Gateway) Waiting(n int) []Approval {
 	return found
 }
 
-// Eventually waits until something holds that another process brings about.
+// Eventually waits until a condition holds that depends on another process.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); {
@@ -219,7 +219,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// File writes a file of a directory of the test and returns its path.
+// File writes a file to a temporary directory and returns its path.
 func File(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

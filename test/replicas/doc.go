@@ -1,3 +1,3 @@
-// Package replicas tests gateways as processes: several on one database, one
-// that is killed, and one with many turns at once.
+// Package replicas tests gateways as processes: several sharing one database,
+// one that is killed, and one with many concurrent turns.
 package replicas

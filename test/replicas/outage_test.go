@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// outage is how long the database is not there.
+	// outage is how long the database is unavailable.
 	outage = time.Minute
-	// brief is how long a person has for the tool shell, less than the outage, and
-	// long for the tool deploy, more than it.
+	// brief is the approval timeout for the tool shell, shorter than the outage;
+	// long is that for the tool deploy, longer than the outage.
 	brief = 20 * time.Second
 	long  = 10 * time.Minute
-	// denial is how long a deny may take without a database: what an operation of
-	// the store may take, and as much again for a machine that is busy.
+	// denial is how long a deny may take without a database: the timeout of a
+	// store operation, doubled for a busy machine.
 	denial = 10 * time.Second
 )
 
-// outageHooks is a chain in which some calls need a person.
+// outageHooks is a chain in which some calls need a person's approval.
 func outageHooks(t *testing.T) string {
 	t.Helper()
 	return process.File(t, "hooks.yaml", fmt.Sprintf("schema: 1\nhooks:\n"+
@@ -33,13 +33,13 @@ func outageHooks(t *testing.T) string {
 		brief.Milliseconds(), long.Milliseconds()))
 }
 
-// of is the call of another tool.
+// of returns the call of another tool.
 func of(tool string) string { return strings.Replace(call, `"shell"`, `"`+tool+`"`, 1) }
 
-// both are two gateways on one database.
+// both is two gateways with one database.
 type both [2]*process.Gateway
 
-// say reports whether both say that of their readiness.
+// say reports whether both report the given readiness.
 func (g both) say(t *testing.T, status string) bool {
 	t.Helper()
 	for _, one := range g {
@@ -51,8 +51,9 @@ func (g both) say(t *testing.T, status string) bool {
 	return true
 }
 
-// endures puts calls to a gateway until the outage is over, and reads and answers
-// approvals. Nothing may hang, and nothing may be allowed by anybody.
+// endures sends calls to a gateway and reads and answers approvals until the
+// outage is over. Nothing may hang, and nothing that needs approval may be
+// allowed.
 func endures(t *testing.T, g *process.Gateway, waiting string, over <-chan time.Time) {
 	t.Helper()
 	within := func(what string, ask func() process.Answer) process.Answer {
@@ -68,7 +69,7 @@ func endures(t *testing.T, g *process.Gateway, waiting string, over <-chan time.
 		if !strings.Contains(got.Body, "hook 'person' could not answer and denies on failure: the store of approvals cannot be reached") {
 			t.Errorf("what needs a person: %+v", got)
 		}
-		// What needs nobody is decided as ever.
+		// Calls that need no approval are decided as usual.
 		got = within("an allow", func() process.Answer { return process.Do(t.Context(), http.MethodPost, g.URL+"/v1/decide", of("read")) })
 		if got.Body != `{"decision":"allow"}` {
 			t.Errorf("what needs nobody: %+v", got)
@@ -81,7 +82,7 @@ func endures(t *testing.T, g *process.Gateway, waiting string, over <-chan time.
 				t.Errorf("%s: %+v", what, got)
 			}
 		}
-		select { // what denies at once is not asked all the time
+		select { // an immediate deny needs no tight loop
 		case <-time.After(time.Second):
 		case <-over:
 			t.Logf("%d rounds without a database", rounds)
@@ -118,7 +119,7 @@ func TestADatabaseThatIsNotThereForAMinuteDeniesAndEverythingRecovers(t *testing
 			fault.begin(server)
 			began := time.Now()
 			ended := make(chan struct{})
-			t.Cleanup(func() { // whatever fails: a server that hangs cannot be ended
+			t.Cleanup(func() { // in any case: a hanging server cannot be stopped
 				select {
 				case <-ended:
 				default:
@@ -130,7 +131,8 @@ func TestADatabaseThatIsNotThereForAMinuteDeniesAndEverythingRecovers(t *testing
 			for _, one := range g {
 				enduring.Go(func() { endures(t, one, waiting, time.After(time.Until(began.Add(outage)))) })
 			}
-			// Nobody can answer what was asked before, and its time is over in the outage.
+			// The earlier call cannot be answered, and its timeout ends during
+			// the outage.
 			got := decided(t, impatient, brief+denial-time.Since(began))
 			if !strings.Contains(got.Body, `"decision":"deny"`) {
 				t.Errorf("what was asked before: %+v", got)

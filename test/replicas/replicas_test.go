@@ -14,13 +14,13 @@ import (
 
 const call = `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"agent-1","tool_call_id":"call-1","tool_name":"shell","input":{"command":"ls"}}`
 
-// hooks is a chain that asks a person, who has that long.
+// hooks is a chain that asks a person with the given timeout.
 func hooks(t *testing.T, timeout time.Duration) string {
 	t.Helper()
 	return process.File(t, "hooks.yaml", fmt.Sprintf("schema: 1\nhooks:\n  - {name: person, use: approval, tools: [shell], timeout_ms: %d}\n", timeout.Milliseconds()))
 }
 
-// decided waits for a decision, no longer than it may take.
+// decided waits for a decision, for at most within.
 func decided(t *testing.T, answer <-chan process.Answer, within time.Duration) process.Answer {
 	t.Helper()
 	select {

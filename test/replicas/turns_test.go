@@ -15,10 +15,10 @@ import (
 	"github.com/hookgate/hookgate/test/process"
 )
 
-// held is what a process holds of the system.
+// held is the resource usage of a process.
 type held struct {
 	files, routines int
-	children        []string // of any of its threads, with their state; zombies too
+	children        []string // of all threads, with their state, including zombies
 	resident        int      // KiB
 }
 
@@ -26,7 +26,7 @@ func (h held) String() string {
 	return fmt.Sprintf("%d KiB resident, %d files open, %d goroutines, children %v", h.resident, h.files, h.routines, h.children)
 }
 
-// heldBy looks at the process of a gateway, which makes it do nothing.
+// heldBy measures a gateway's process without causing it any work.
 func heldBy(t *testing.T, g *process.Gateway) (h held) {
 	t.Helper()
 	dir := filepath.Join("/proc", strconv.Itoa(g.PID()))
@@ -56,7 +56,7 @@ func heldBy(t *testing.T, g *process.Gateway) (h held) {
 	return h
 }
 
-// number is what stands behind a word at the beginning of a line.
+// number returns the number after a word at the beginning of a line.
 func number(t *testing.T, path, word string) int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -76,7 +76,7 @@ func number(t *testing.T, path, word string) int {
 	return 0
 }
 
-// routines asks a gateway for how many goroutines it has.
+// routines returns a gateway's number of goroutines.
 func routines(t *testing.T, g *process.Gateway) int {
 	t.Helper()
 	got := process.Do(t.Context(), http.MethodGet, g.Admin+"/metrics", "")
@@ -93,8 +93,8 @@ func routines(t *testing.T, g *process.Gateway) int {
 	return 0
 }
 
-// asking is a gateway with an agent that asks for permission once, which a person
-// has to give.
+// asking starts a gateway with an agent that asks once for permission, which a
+// person must grant.
 func asking(t *testing.T, turns int) *process.Gateway {
 	t.Helper()
 	agents := t.TempDir()
@@ -108,8 +108,8 @@ func asking(t *testing.T, turns int) *process.Gateway {
 	})
 }
 
-// turns runs that many at once, and has each allowed by a person or, without one,
-// given up by its caller while it waits for him.
+// turns runs many turns concurrently. Each is either allowed by a person, or
+// abandoned by its caller while it waits for one.
 func turns(t *testing.T, g *process.Gateway, many int, answered bool) {
 	t.Helper()
 	ctx, hangUp := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -144,7 +144,7 @@ func TestTwoHundredTurnsAtOnceLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const many = 200
 	g := asking(t, many)
-	for range 10 { // warm: what is made once is made
+	for range 10 { // warm up: allocate what is allocated only once
 		turns(t, g, 2, true)
 	}
 	before := heldBy(t, g)
@@ -156,11 +156,12 @@ func TestTwoHundredTurnsAtOnceLeaveNothingBehind(t *testing.T) {
 	defer func() { t.Logf("before: %v; after: %v", before, after) }()
 	process.Eventually(t, "its goroutines have ended", func() bool {
 		after.routines = routines(t, g)
-		return after.routines <= before.routines+3 // of who asks, and of what is looked after by the clock
+		return after.routines <= before.routines+3 // those of this connection, and of periodic tasks
 	})
-	// From here on the gateway is only looked at: one that works keeps its memory.
-	// KiB: what it remembers of 800 decisions and approvals, pages of its program, and
-	// the 16 MiB that are not worth a collection. It took 70 MB before it gave back.
+	// From here on the gateway is only measured, because a busy one keeps its
+	// memory. The limit in KiB covers what it remembers of 800 decisions and
+	// approvals, pages of its program, and memory that is not worth a collection.
+	// Without returning memory it was 70 MB.
 	const more = 32 << 10
 	process.Eventually(t, "files, children and memory are back", func() bool {
 		now := heldBy(t, g)

@@ -1,6 +1,6 @@
-// Command kube is the part of Kubernetes its first argument names: one of
-// kube-apiserver, kube-controller-manager and kube-scheduler. They are one
-// program because most of each is the same code.
+// Command kube runs the Kubernetes component that its first argument names:
+// kube-apiserver, kube-controller-manager or kube-scheduler. They are one
+// program because they share most of their code.
 package main
 
 import (

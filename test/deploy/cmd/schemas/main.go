@@ -1,6 +1,7 @@
-// Command schemas makes JSON schemas of the kinds of Kubernetes, one file each,
-// from the description of its API in the module k8s.io/kubernetes. kubeconform
-// then needs no network. Objects have no fields but those that are described.
+// Command schemas generates JSON schemas of the kinds of Kubernetes, one file
+// each, from the API description in the module k8s.io/kubernetes. With them
+// kubeconform needs no network. The schemas permit no fields that are not
+// described.
 package main
 
 import (
@@ -24,7 +25,7 @@ func main() {
 	fmt.Printf("schemas of %d kinds\n", n)
 }
 
-// definitions are types by their names.
+// definitions maps the names of types to their schemas.
 type definitions map[string]map[string]any
 
 func write(from, to string) (int, error) {
@@ -61,9 +62,9 @@ func write(from, to string) (int, error) {
 	return written, nil
 }
 
-// strict returns a type without room for fields that it does not have. Two are
-// not what they are described as: a quantity may be a number as well, and
-// another is either.
+// strict returns a type that permits no additional fields. Two types deviate
+// from their description: a quantity may also be a number, and an int-or-string
+// is either.
 func strict(name string, d map[string]any) map[string]any {
 	switch {
 	case strings.HasSuffix(name, ".resource.Quantity"):
@@ -77,10 +78,10 @@ func strict(name string, d map[string]any) map[string]any {
 	return d
 }
 
-// kinds are the names of the files in which kubeconform looks for a type.
+// kinds returns the names of the files in which kubeconform looks for a type.
 func kinds(d map[string]any) []string {
 	list, _ := d["x-kubernetes-group-version-kind"].([]any)
-	if len(list) != 1 { // those of many groups, like options of a deletion, are no objects
+	if len(list) != 1 { // a type of many groups, like DeleteOptions, is not an object
 		return nil
 	}
 	k, _ := list[0].(map[string]any)
@@ -95,7 +96,7 @@ func kinds(d map[string]any) []string {
 	return []string{name + strings.ToLower(version) + ".json"}
 }
 
-// reachable are the types that a type needs, itself included.
+// reachable returns the types that a type needs, including itself.
 func (all definitions) reachable(name string) definitions {
 	found := definitions{}
 	var visit func(value any)
