@@ -13,7 +13,7 @@ import (
 	"github.com/hookgate/hookgate/transport/agentproc"
 )
 
-// runAgent is the test binary as an agent. What it cannot do ends it with a
+// runAgent is the test binary in the role of an agent. An error ends it with a
 // status that no test expects.
 func runAgent(behaviour string) {
 	must := func(err error) {

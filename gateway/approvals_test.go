@@ -17,8 +17,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/state"
 )
 
-// asksPerson is a chain that asks a person, and then a hook that says what it
-// was asked about.
+// asksPerson is a chain that asks a person.
 const asksPerson = "schema: 1\nbudget_ms: 1000\nhooks:\n  - {name: person, use: approval, timeout_ms: 60000}\n"
 
 // approvals starts a gateway whose chain asks a person.
@@ -39,7 +38,7 @@ func (r *running) later(envelope string, edits ...func(*http.Request)) <-chan re
 	return answer
 }
 
-// listedApproval is an approval as a reader of the list sees it.
+// listedApproval holds the fields of a listed approval that the tests check.
 type listedApproval struct {
 	ID, State, Chain, Event, Workspace, Digest, Message string
 	AskedBy                                             string `json:"asked_by"`
@@ -62,7 +61,7 @@ func (r *running) listApprovals(query string) []listedApproval {
 	return list.Approvals
 }
 
-// waiting waits until that many calls wait for a person.
+// waiting waits until n calls wait for a person.
 func (r *running) waiting(n int) []listedApproval {
 	r.t.Helper()
 	var found []listedApproval
@@ -107,8 +106,7 @@ func TestAPersonsAnswerIsTheDecision(t *testing.T) {
 }
 
 func TestTheHooksBehindAPersonHaveTheirOwnTimeAndSeeWhatHeChanged(t *testing.T) {
-	// The person takes longer than the whole budget, and than a caller may take
-	// to send a request.
+	// The person takes longer than the whole budget and than BodyTimeout.
 	endpoint := newHookServer(t, answers(`{"decision":"allow"}`))
 	r := approvals(t, Options{BodyTimeout: 300 * time.Millisecond}, asksPerson+fmt.Sprintf("  - {name: after, url: %q}\n", endpoint.URL))
 	decision := r.later(preText)
@@ -247,7 +245,7 @@ func TestACallerThatHangsUpWithdrawsItsQuestion(t *testing.T) {
 	if got := r.answer(id, `{"behavior":"allow"}`); got.status != http.StatusConflict || !strings.Contains(got.body, "it was withdrawn at ") {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	// There is no answer that it could be counted before.
+	// There is no response before which it must have been counted.
 	eventually(t, "it is counted", func() bool {
 		n, _ := r.metric(`hookgate_approvals_total{outcome="withdrawn"}`)
 		return n == "1"
@@ -325,7 +323,7 @@ func TestAStreamTellsWhatWaitsAndWhatBecomesOfIt(t *testing.T) {
 		t.Errorf("%s %s", name, data)
 	}
 	<-decision
-	if err := r.stop(); err != nil { // does not wait for who follows
+	if err := r.stop(); err != nil { // does not wait for followers
 		t.Error(err)
 	}
 }

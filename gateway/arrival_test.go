@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// piped is a listener in memory.
+// piped is an in-memory listener.
 type piped struct {
 	conns chan net.Conn
 	over  chan struct{}
@@ -49,8 +49,8 @@ func (p *piped) dial() net.Conn {
 	return ours
 }
 
-// countedArrivals are the connections that were not served, by why, without those
-// of which there are none.
+// countedArrivals returns the counts of connections that were not served, by
+// reason, omitting zeros.
 func countedArrivals(t *testing.T, g *Gateway) map[string]string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -73,8 +73,8 @@ func TestG13_WhatComesAndIsNoRequestIsCounted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		says    string
 		hangsUp bool   // at once, rather than when the server does
-		answer  string // the beginning of what comes last
-		want    string // nothing is that nothing is counted
+		answer  string // the beginning of the last response
+		want    string // empty if nothing is counted
 	}{
 		"a request":                        {good, false, "HTTP/1.1 200", ""},
 		"a request that is refused":        {"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", false, "HTTP/1.1 404", ""},
@@ -169,7 +169,7 @@ func TestG13_WhatIsNoHandshakeIsCounted(t *testing.T) {
 	}
 }
 
-// arrivingGateway is the main listener of a gateway, in memory.
+// arrivingGateway is a gateway with an in-memory main listener.
 type arrivingGateway struct {
 	gateway  *Gateway
 	listener *piped

@@ -19,7 +19,8 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// issuedToken is a token of an issuer, with claims over those of a good one.
+// issuedToken returns a token with the claims of a valid one, overridden by
+// claims.
 func issuedToken(t *testing.T, key *ecdsa.PrivateKey, issuer string, claims map[string]any) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "k"}}, nil)

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// refusedEverywhere checks that nothing was decided and that no secret shows.
+// refusedEverywhere checks that nothing was decided and that no secret is visible
+// anywhere.
 func refusedEverywhere(t *testing.T, r *running, secrets ...string) {
 	t.Helper()
 	metrics := r.do(http.MethodGet, r.admin+"/metrics", "").body
@@ -61,8 +62,8 @@ func TestAttack_WithoutAGoodTokenNothingIsDecided(t *testing.T) {
 			t.Errorf("answer %d repeats a secret: %s", i, got.body)
 		}
 	}
-	// An agent that lets calls pass where its hook answers 401 is told in its own
-	// words.
+	// An agent that lets calls run if its hook answers 401 gets a deny in its own
+	// dialect.
 	native := r.do(http.MethodPost, r.base+"/v1/chains/team-a/clients/claude-code/PreToolUse", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}`, bearer(wrong))
 	if native.status != http.StatusOK || !strings.Contains(native.body, `"permissionDecision":"deny"`) || !strings.Contains(native.body, "no caller has its token") {
 		t.Errorf("Claude Code is told %+v", native)
@@ -102,7 +103,7 @@ func TestAttack_TenThousandBadTokensAreCountedAndChangeNothing(t *testing.T) {
 	refusedEverywhere(t, r, "hookgate_guess")
 }
 
-// discard is a writer that keeps the status alone.
+// discard is a response writer that records only the status.
 type discard struct {
 	header http.Header
 	status int
@@ -169,8 +170,8 @@ func TestAttack_HugeHeadersAndSlowBodiesAreCutOff(t *testing.T) {
 	if answer := r.raw(begin + "Authorization: Bearer " + strings.Repeat("x", 32<<10) + "\r\nContent-Length: 2\r\n\r\n{}"); !strings.Contains(answer, "401 Unauthorized") {
 		t.Errorf("a long token is answered %.200s", answer)
 	}
-	// A body that never comes: unknown callers do not wait for it, known ones
-	// not for long.
+	// A body that never arrives: the gateway does not wait for it if the caller
+	// is unknown, and not for long if it is known.
 	if answer := r.raw(begin + "Authorization: Bearer wrong\r\nContent-Length: 1000\r\n\r\n{"); !strings.Contains(answer, "401 Unauthorized") {
 		t.Errorf("an unknown caller's slow body is answered %.300s", answer)
 	}

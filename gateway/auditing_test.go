@@ -18,13 +18,13 @@ import (
 	"github.com/hookgate/hookgate/gateway/audit"
 )
 
-// book is a sink that remembers, or fails as told.
+// book is a sink that stores records in memory, or fails on demand.
 type book struct {
 	mu      sync.Mutex
 	records []map[string]any
 	err     error
 	closed  bool
-	// held, where it is set, is what each write waits for.
+	// held, if set, blocks each write until it is closed.
 	held chan struct{}
 }
 
@@ -69,8 +69,8 @@ func (b *book) all() []map[string]any {
 	return b.records
 }
 
-// recorded is a gateway whose operator's file says that of the audit trail, and
-// whose records are in the book.
+// recorded starts a gateway with the given audit section and a book as its
+// output.
 func recorded(t *testing.T, says string, more ...func(*Options)) (*running, *book) {
 	t.Helper()
 	hook := newHookServer(t, answers(`{"decision":"allow"}`))
@@ -140,7 +140,7 @@ func TestG12_ACallerThatSaysHowLongItWaitsIsDeniedInThatTime(t *testing.T) {
 	defer close(b.held)
 	const withheld = "the gateway withholds what was decided"
 	var reason string
-	// However slow the machine is, at some point the chain has decided in time.
+	// However slow the machine is, for some value the chain decides in time.
 	for within := 100 * time.Millisecond; within < auditPatience && !strings.HasPrefix(reason, withheld); within *= 2 {
 		got := r.do(http.MethodPost, r.base+"/v1/decide", preText, header("X-Hookgate-Timeout-Ms", strconv.FormatInt(within.Milliseconds(), 10)))
 		var decision string
@@ -182,7 +182,7 @@ func TestWithoutARequiredTrailNothingIsWithheld(t *testing.T) {
 	}
 }
 
-// hungUp is a call whose caller is gone once that has come to pass.
+// hungUp sends a call whose caller hangs up once a condition holds.
 func (r *running) hungUp(once func() bool) {
 	r.t.Helper()
 	conn := r.dial(posted(preText))
@@ -309,7 +309,7 @@ func TestARecordIsOneLineHoweverManyItsCallHas(t *testing.T) {
 	if !strings.HasSuffix(string(text), want) || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("the file is %s", text)
 	}
-	if file, err = audit.OpenFile(audit.FileOptions{Path: path}); err != nil { // as the next start does
+	if file, err = audit.OpenFile(audit.FileOptions{Path: path}); err != nil { // as after a restart
 		t.Fatal(err)
 	}
 	shut(t, file)

@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// longCall is a call of more than a thousand bytes.
+// longCall returns a call of more than a thousand bytes.
 func longCall() string {
 	return strings.Replace(preText, `"ls"`, `"`+strings.Repeat("x", 1000)+`"`, 1)
 }
 
-// takesShort is an endpoint that refuses long calls, as one does that has a limit
-// of its own.
+// takesShort is an endpoint with a limit of its own: it refuses long calls.
 func takesShort(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength > 1000 {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
@@ -24,8 +23,8 @@ func takesShort(w http.ResponseWriter, r *http.Request) {
 
 func TestAttack_CallsThatAHookCannotTakeOpenItsBreakerOnlyWhereNothingSaysSo(t *testing.T) {
 	for _, tc := range []struct {
-		entry string // beside the URL
-		long  string // what is said to a long call
+		entry string // keys besides the URL
+		long  string // the answer to a long call
 		state string
 	}{
 		{"max_request_bytes: 900", "hook 'h' could not answer and denies on failure: was not asked, since the call has", "closed"},
@@ -79,7 +78,7 @@ func TestABoundOnCallsHoldsForProgramsTooAndWithoutANewBinding(t *testing.T) {
 	}
 }
 
-// hooks is what /v1/hooks says.
+// hooks returns the body of GET /v1/hooks.
 func (r *running) hooks() string {
 	return r.do(http.MethodGet, r.base+"/v1/hooks", "").body
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// forcePush is a canary of a call that rewrites history, put every second.
+// forcePush is a canary with a force-push, sent every second.
 const forcePush = `canary: {request: {tool_name: shell, input: {command: "git push --force"}}, expect: deny, every: 1s`
 
 func TestACanaryShowsThatAGuardStillDenies(t *testing.T) {
@@ -126,7 +126,7 @@ func TestACanaryEndsWithItsEntry(t *testing.T) {
 	}
 }
 
-// checking is a canary of a hook that a test plays.
+// checking returns the canary of a scripted hook.
 func checking(ask func() chain.Answer) *canaryWatch {
 	c := &canaryWatch{
 		ask:   func(context.Context, chain.Call) chain.Answer { return ask() },
@@ -191,7 +191,7 @@ func TestWhatACheckSays(t *testing.T) {
 				return chain.Fail(chain.Saturated, "was not asked", "")
 			}
 			before := watch.describe()
-			watch.check(t.Context()) // says nothing about it
+			watch.check(t.Context()) // a check without a result
 			if diff := cmp.Diff(before, watch.describe()); diff != "" {
 				t.Errorf("a check for which there was no place changed (-before +after):\n%s", diff)
 			}

@@ -10,8 +10,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// The shell call of every client is the command that its fixtures run; those
-// that are about something else have none.
+// fixtureCommand is the command in every client's fixture of a shell call.
 const fixtureCommand = `echo 'hi-empty. <<empty>>' | tee -a ran.txt`
 
 func TestTheDefaultChainDeniesAForcePushFromEveryClient(t *testing.T) {
@@ -23,7 +22,7 @@ func TestOneNameOfAToolCoversEveryClient(t *testing.T) {
 	wantNoForcePush(t, start(t, Options{ConfigFile: filepath.Join(dir, "h.yaml")}))
 }
 
-// wantNoForcePush checks that no client can push by force.
+// wantNoForcePush checks that no client can force-push.
 func wantNoForcePush(t *testing.T, r *running) {
 	t.Helper()
 	pushed := map[string]int{}
@@ -49,7 +48,8 @@ func wantNoForcePush(t *testing.T, r *running) {
 		}
 	}
 	for _, name := range clientNames() {
-		// AgentCore has no shell tool of a known name, LiteLLM no tools at all.
+		// AgentCore has no shell tool with a known name, and LiteLLM has no
+		// tools at all.
 		if name != "agentcore" && name != "litellm" && pushed[name] == 0 {
 			t.Errorf("%s has no fixture with a shell call", name)
 		}
@@ -86,7 +86,7 @@ func TestTheDefaultChainKeepsSecretsFromEveryClientThatCanHideThem(t *testing.T)
 		}
 		body := strings.ReplaceAll(n.body, "hi-", secret)
 		if body == n.body {
-			continue // a result without a text
+			continue // a result without text
 		}
 		got := r.do(http.MethodPost, r.base+"/v1"+n.path, body)
 		decision := got.header.Get("X-Hookgate-Decision")

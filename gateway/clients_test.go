@@ -17,15 +17,15 @@ import (
 	"github.com/hookgate/hookgate/gateway/client"
 )
 
-// native is what a client's hook sent, and how it is posted.
+// native is a client's request and how to send it.
 type native struct {
 	client *client.Client
 	name   string
-	path   string // of the route, with the event where the body does not say it
+	path   string // the route's path, with the event if the body does not name it
 	body   string
 }
 
-// natives are the fixtures of every client.
+// natives returns the fixtures of every client.
 func natives(t *testing.T) []native {
 	t.Helper()
 	var all []native
@@ -53,7 +53,7 @@ func natives(t *testing.T) []native {
 	return all
 }
 
-// call is the fixture as the client reads it.
+// call returns the fixture as parsed by the client.
 func (n native) call(t *testing.T) *client.Call {
 	t.Helper()
 	_, event, _ := strings.Cut(filepath.Base(n.name), "@")
@@ -69,7 +69,7 @@ func (n native) refusal(body, reason string) client.Answer {
 	return n.client.Refuse(event, []byte(body), reason)
 }
 
-// wantAnswer checks a whole answer to a client.
+// wantAnswer compares a whole response to a client.
 func wantAnswer(t *testing.T, name string, got reply, want client.Answer) {
 	t.Helper()
 	if got.status != want.Status || got.header.Get("Content-Type") != "application/json" || got.header.Get("X-Hookgate-Decision") != want.Decision.String() {
@@ -80,7 +80,7 @@ func wantAnswer(t *testing.T, name string, got reply, want client.Answer) {
 	}
 }
 
-// answering is an interceptor that says the same of every call.
+// answering is an interceptor that gives every call the same answer.
 func answering(o chain.Outcome, err error) func(context.Context, *chain.Request) (chain.Outcome, error) {
 	return func(context.Context, *chain.Request) (chain.Outcome, error) { return o, err }
 }
@@ -159,7 +159,7 @@ func TestG10_WhatTheGatewayRefusesAClientIsToldAsItsOwnDeny(t *testing.T) {
 
 func TestG10_AFaultOfTheGatewayIsTheClientsOwnDeny(t *testing.T) {
 	r := start(t, Options{})
-	// The first thing that a decision touches is broken.
+	// Break the first thing that a decision touches.
 	r.gateway.history.mu.Lock()
 	r.gateway.history.latest, r.gateway.history.next = []*record{nil}, 7
 	r.gateway.history.mu.Unlock()
@@ -178,7 +178,7 @@ func TestG10_AChainThatOutlastsItsBudgetIsTheClientsOwnDenyInTime(t *testing.T) 
 	h := newHookServer(t, waits(until))
 	entries := ""
 	for _, event := range chain.Events() {
-		for range 2 { // the second has no time of its own left
+		for range 2 { // the second one has used up its time
 			entries += fmt.Sprintf("  - {name: slow, url: %q, event: %s, timeout_ms: 40, on_failure: allow, breaker: {consecutive_failures: 1000}}\n", h.URL, event)
 		}
 	}

@@ -121,8 +121,7 @@ func TestG1_OnADecidingRouteEveryRefusalIsADeny(t *testing.T) {
 
 func host(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 
-// raw sends bytes and returns everything that comes back until the connection
-// ends.
+// raw sends bytes and returns everything received until the connection ends.
 func (r *running) raw(text string) string {
 	r.t.Helper()
 	conn := r.dial(text)
@@ -133,7 +132,7 @@ func (r *running) raw(text string) string {
 	return string(answer)
 }
 
-// posted is the request that posts an envelope, as it goes over the wire.
+// posted returns the request with an envelope in wire format.
 func posted(envelope string) string {
 	return fmt.Sprintf("POST /v1/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(envelope), envelope)
 }
@@ -239,8 +238,8 @@ func TestAPanicAnywhereIsADenyAndIsCounted(t *testing.T) {
 	}
 	r.wantMetric(`hookgate_hook_failures_total{binding="in_process",cause="panic",hook="bug"}`, "2")
 
-	// A handler of the gateway itself: the recorder of a request is the first
-	// thing it touches, so a history that is gone makes it panic.
+	// This panics in a handler of the gateway itself: the decision history is
+	// the first thing that the handler touches.
 	r.gateway.history.mu.Lock()
 	r.gateway.history.latest, r.gateway.history.next = []*record{nil}, 7
 	r.gateway.history.mu.Unlock()

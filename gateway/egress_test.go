@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// thisMachine are the addresses of this machine, as a test's forbidden ones.
+// thisMachine returns the loopback addresses, for tests that forbid them.
 func thisMachine() []string { return []string{"127.0.0.0/8", "::1"} }
 
 func TestAttack_ATenantsHookDoesNotConnectWhereItMayNot(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAttack_ATenantsHookDoesNotConnectWhereItMayNot(t *testing.T) {
 		t.Errorf("%s: %s", decision, reason)
 	}
 	r.wantMetric(`hookgate_hook_failures_total{binding="webhook",cause="auth",hook="fetches"}`, "1")
-	if n := hook.asked(); n != 3 { // the operator's own, once for each decision
+	if n := hook.asked(); n != 3 { // only the operator's own hook, once for each decision
 		t.Errorf("it was asked %d times", n)
 	}
 	reloaded := strings.Replace(hook.URL, "127.0.0.1", "2130706433", 1)

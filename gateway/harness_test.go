@@ -34,14 +34,14 @@ type running struct {
 	base    string // of the main listener
 	admin   string
 	client  *http.Client
-	// transport is what the client sends through.
+	// transport is the client's transport.
 	transport *http.Transport
 	log       *syncBuffer
-	stop      func() error // ends it and returns what Serve did
+	stop      func() error // shuts it down and returns the result of Serve
 }
 
-// start serves a gateway with the options, which need neither addresses nor a
-// logger, until the test ends.
+// start runs a gateway until the test ends. The options need neither addresses
+// nor a logger.
 func start(t *testing.T, o Options) *running {
 	t.Helper()
 	log := &syncBuffer{}
@@ -86,14 +86,14 @@ func listenLoopback(t *testing.T) net.Listener {
 	return l
 }
 
-// reply is an answer as a caller sees it.
+// reply is a response.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// do sends a request, changed by the edits.
+// do sends a request after applying the edits.
 func (r *running) do(method, url, body string, edits ...func(*http.Request)) reply {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, url, strings.NewReader(body))
@@ -122,7 +122,7 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// ask puts an envelope to a chain; the empty name is the operator's.
+// ask sends an envelope to a chain; the empty name is the operator's.
 func (r *running) ask(chainName, envelope string) reply {
 	r.t.Helper()
 	path := "/v1/decide"
@@ -132,7 +132,7 @@ func (r *running) ask(chainName, envelope string) reply {
 	return r.do(http.MethodPost, r.base+path, envelope)
 }
 
-// decide is ask for those who only want the decision and the reason.
+// decide is ask, but returns only the decision and the reason.
 func (r *running) decide(chainName, envelope string) (decision, reason string) {
 	r.t.Helper()
 	got := r.ask(chainName, envelope)
@@ -151,7 +151,7 @@ func decisionIn(t *testing.T, body string) (decision, reason string) {
 	return a.Decision, a.Reason
 }
 
-// metric reads the value of one series, and whether it is there.
+// metric returns the value of a series, and whether it exists.
 func (r *running) metric(series string) (string, bool) {
 	r.t.Helper()
 	for line := range strings.SplitSeq(r.do(http.MethodGet, r.admin+"/metrics", "").body, "\n") {
@@ -162,7 +162,8 @@ func (r *running) metric(series string) (string, bool) {
 	return "", false
 }
 
-// wantMetric waits for nothing: what is counted is counted before the answer.
+// wantMetric checks a series without waiting: counts are updated before the
+// response.
 func (r *running) wantMetric(series, want string) {
 	r.t.Helper()
 	if got, ok := r.metric(series); got != want || !ok {
@@ -170,7 +171,7 @@ func (r *running) wantMetric(series, want string) {
 	}
 }
 
-// eventually waits until something holds that another goroutine brings about.
+// eventually waits until a condition holds that another goroutine brings about.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -186,7 +187,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// files writes files by name into a directory of the test.
+// files writes files to a directory of the test.
 func files(t *testing.T, texts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -201,7 +202,8 @@ func write(t *testing.T, path, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// In one step, as editors and volumes do: no reader sees half of it.
+	// Atomically, as editors and volumes do, so that no reader sees a partial
+	// file.
 	temporary := path + ".new"
 	if err := os.WriteFile(temporary, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -211,7 +213,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// hookServer is an endpoint that answers as told.
+// hookServer is an endpoint with scripted answers.
 type hookServer struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -249,7 +251,7 @@ func (h *hookServer) asked() int {
 	return len(h.bodies)
 }
 
-// answers is an endpoint's body, whatever is asked.
+// answers returns a handler with a fixed body.
 func answers(body string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
 }
@@ -258,7 +260,7 @@ func fails(status int) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// waits answers when the caller is gone or the channel is closed.
+// waits answers once the caller has hung up or the channel is closed.
 func waits(until <-chan struct{}) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -269,7 +271,7 @@ func waits(until <-chan struct{}) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-// self is a command that runs the test binary as a hook.
+// self returns a command that runs the test binary as a hook.
 func self(t *testing.T, behaviour string, more ...string) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -283,7 +285,7 @@ func self(t *testing.T, behaviour string, more ...string) string {
 	return fmt.Sprintf("command: [%q], env: {%s}", path, env)
 }
 
-// interceptor is Go code as an embedding program has it.
+// interceptor is an interceptor made from a function.
 type interceptor struct {
 	name string
 	does func(context.Context, *chain.Request) (chain.Outcome, error)
@@ -307,7 +309,7 @@ func allowing(context.Context, *chain.Request) (chain.Outcome, error) {
 	return chain.Outcome{Decision: chain.Allow}, nil
 }
 
-// syncBuffer is a log that can be read while it is written.
+// syncBuffer is a buffer that can be read while it is written.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -325,7 +327,7 @@ func (b *syncBuffer) String() string {
 	return b.buf.String()
 }
 
-// listed are the ids in the body of GET /v1/decisions.
+// listed returns the ids in the body of GET /v1/decisions.
 func listed(t *testing.T, body string) []string {
 	t.Helper()
 	var list struct {
@@ -341,7 +343,7 @@ func listed(t *testing.T, body string) []string {
 	return ids
 }
 
-// shut closes what a test has read enough of.
+// shut closes c, ignoring that it is already closed.
 func shut(t *testing.T, c io.Closer) {
 	t.Helper()
 	if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {

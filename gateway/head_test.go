@@ -40,7 +40,7 @@ func TestHeadIsAnsweredAsGetWithoutTheBody(t *testing.T) {
 				t.Errorf("it is answered %+v, want %d of type %s", got, tc.status, tc.kind)
 			}
 			if tc.kind == "text/event-stream" {
-				return // the one with a body does not end
+				return // the response with a body is a stream that does not end
 			}
 			whole := r.do(http.MethodGet, tc.url, "", edits...)
 			if whole.status != got.status || whole.header.Get("Content-Type") != tc.kind || whole.body == "" {

@@ -73,7 +73,7 @@ func TestG9_AStopDoesNotWaitForShadows(t *testing.T) {
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
 	r.decide("", preText)
 	eventually(t, "the shadow is asked", func() bool { return endpoint.asked() == 1 })
-	if err := r.stop(); err != nil { // or the test hangs
+	if err := r.stop(); err != nil { // otherwise the test hangs
 		t.Errorf("the stop ends with %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestG4_WithoutAConfigurationNothingIsAllowed(t *testing.T) {
 	if got := r.do(http.MethodGet, r.admin+"/readyz", ""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "starting") {
 		t.Errorf("/readyz answers %d: %s", got.status, got.body)
 	}
-	r.reload() // changes nothing on a gateway that is closed
+	r.reload() // has no effect on a closed gateway
 }
 
 func TestProfilesAreOffUnlessAskedFor(t *testing.T) {

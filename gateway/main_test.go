@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain lets the test binary be its own hook: no shell, no fixtures.
+// TestMain lets the test binary act as a hook, without shells or fixtures.
 func TestMain(m *testing.M) {
 	switch behaviour := os.Getenv("GATEWAY_TEST_HOOK"); behaviour {
 	case "":
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		fmt.Printf("{\"decision\":\"deny\",\"reason\":%q}\n", strings.Join(os.Environ(), " "))
 	case "crash": // as a program that prints its whole environment on the way
 		fmt.Fprintf(os.Stderr, "panic: 401 with %s\n", strings.Join(os.Environ(), " "))
-		syscall.Exit(1) // os.Exit would have a binary that counts coverage say that it has nowhere to write to
+		syscall.Exit(1) // os.Exit would make a binary with coverage complain that GOCOVERDIR is not set
 	case "agent":
 		runAgent(os.Getenv("GATEWAY_TEST_AGENT"))
 	default:

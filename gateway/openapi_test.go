@@ -21,8 +21,9 @@ import (
 	"github.com/hookgate/hookgate"
 )
 
-// description is openapi.yaml as the tests hold the gateway to it. OpenAPI 3.1
-// schemas are JSON Schema 2020-12, so a validator of those reads them in place.
+// description is openapi.yaml, against which the tests check the gateway.
+// OpenAPI 3.1 schemas are JSON Schema 2020-12, so a JSON Schema validator can
+// read them in place.
 type description struct {
 	root  map[string]any
 	paths []describedPath
@@ -37,7 +38,7 @@ type describedPath struct {
 	item     map[string]any
 }
 
-// theDescription is read once: that takes longer than most tests.
+// theDescription is parsed once, because that takes longer than most tests.
 var theDescription = sync.OnceValues(func() (*description, error) {
 	var root map[string]any
 	if err := yaml.Unmarshal(hookgate.OpenAPI, &root); err != nil {
@@ -67,13 +68,13 @@ var theDescription = sync.OnceValues(func() (*description, error) {
 	return d, nil
 })
 
-// object is v as an object, which is empty where it is none.
+// object returns v as an object, which is empty if v is not one.
 func object(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	return o
 }
 
-// resolve follows a $ref, and returns where it led.
+// resolve follows a $ref, and returns the target's pointer.
 func (d *description) resolve(v map[string]any, pointer string) (map[string]any, string) {
 	ref, ok := v["$ref"].(string)
 	if !ok {
@@ -89,18 +90,18 @@ func (d *description) resolve(v map[string]any, pointer string) (map[string]any,
 
 func escaped(token string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(token) }
 
-// check returns why an answer is not one that the description has.
+// check returns an error if a response does not match the description.
 func (d *description) check(method, path string, status int, header http.Header, body []byte) error {
 	i := slices.IndexFunc(d.paths, func(p describedPath) bool { return p.matches.MatchString(path) })
 	if i < 0 {
-		return nil // what answers elsewhere answers that nothing is there
+		return nil // other paths have no description
 	}
 	p := d.paths[i]
 	bodiless := method == http.MethodHead
-	if bodiless { // described once for all
+	if bodiless { // described once for all routes
 		method = http.MethodGet
 	}
-	if status == http.StatusMethodNotAllowed { // such an answer hangs on the methods that there are
+	if status == http.StatusMethodNotAllowed { // depends on the methods of the path
 		method, _, _ = strings.Cut(header.Get("Allow"), ",")
 	}
 	pointer := "/paths/" + escaped(p.template) + "/" + strings.ToLower(method)
@@ -148,8 +149,7 @@ func (d *description) checkBody(pointer string, body []byte) error {
 	return schema.Validate(value)
 }
 
-// documented is a transport under which every answer has to be one that
-// openapi.yaml describes.
+// documented is a transport that checks every response against openapi.yaml.
 func documented(t *testing.T, inner http.RoundTripper, base string) http.RoundTripper {
 	t.Helper()
 	d, err := theDescription()

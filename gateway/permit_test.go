@@ -35,9 +35,9 @@ func tokenHash(token string) string {
 
 func bearer(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
 
-// guarded is a gateway with two tenants' chains and three callers: alice, who
-// may decide in team-a, bob, who may everything in team-b, and carol, who may
-// read everywhere.
+// guarded returns the options of a gateway with two tenants' chains and three
+// callers: alice, who may decide in team-a, bob, who may do everything in
+// team-b, and carol, who may read everywhere.
 func guarded(t *testing.T, more string) (Options, string) {
 	t.Helper()
 	dir := files(t, map[string]string{
@@ -57,8 +57,8 @@ callers:
 	}, dir
 }
 
-// wantRefusal checks that an answer is a refusal of that status, which is a
-// problem and a deny.
+// wantRefusal checks that a response has the given status and is both a problem
+// and a deny.
 func wantRefusal(t *testing.T, got reply, status int, detail string) {
 	t.Helper()
 	var p struct {
@@ -202,7 +202,7 @@ func TestG11_EveryRouteTakesAScope(t *testing.T) {
 		t.Fatal("the main handler has no routes to walk")
 	}
 	err = chi.Walk(routes, func(_, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		open := route == routeOpenAPI || route == routePageStyle || route == routePageScript // which say nothing of this gateway
+		open := route == routeOpenAPI || route == routePageStyle || route == routePageScript // public: these say nothing about this gateway
 		if (scopeOf(route) == 0) != open {
 			t.Errorf("%s takes the scope %s", route, scopeOf(route))
 		}
@@ -323,10 +323,10 @@ func TestEveryReasonHasAnAnswer(t *testing.T) {
 	}
 }
 
-// identity documents of the tests, in PEM form.
+// papers are the files of a certificate and its key, in PEM form.
 type papers struct{ cert, key string }
 
-// issue makes a certificate, signed by itself where by is nil.
+// issue creates a certificate, self-signed if by is nil.
 func issue(t *testing.T, template *x509.Certificate, by *tls.Certificate) (papers, *tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -360,8 +360,8 @@ func issue(t *testing.T, template *x509.Certificate, by *tls.Certificate) (paper
 	return p, &pair
 }
 
-// trusting is the configuration of a client that trusts the certificate in a
-// file.
+// trusting returns the TLS configuration of a client that trusts the
+// certificate in a file.
 func trusting(t *testing.T, file string) *tls.Config {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -373,7 +373,7 @@ func trusting(t *testing.T, file string) *tls.Config {
 	return c
 }
 
-// server makes the certificate of a server, which signs itself.
+// server creates a self-signed server certificate.
 func server(t *testing.T) (papers, *tls.Certificate) {
 	t.Helper()
 	return issue(t, &x509.Certificate{
@@ -423,12 +423,12 @@ client_ca_file: ca.pem
 	sum := r.gateway.plans.sum()
 	next, renewed := server(t)
 	write(t, o.TLSCertFile, next.cert)
-	r.gateway.Reload(t.Context()) // the key is still that of the one before
+	r.gateway.Reload(t.Context()) // the key still belongs to the previous certificate
 	r.wantMetric("hookgate_config_last_reload_successful", "0")
 	write(t, o.TLSKeyFile, next.key)
 	r.gateway.Reload(t.Context())
 	r.wantMetric("hookgate_config_last_reload_successful", "1")
-	if got := ask(coder); got.status != http.StatusOK { // a client that trusts the new one alone
+	if got := ask(coder); got.status != http.StatusOK { // a client that trusts only the new one
 		t.Errorf("after the renewal: %+v", got)
 	}
 	r.wantMetric("hookgate_tls_certificate_expiry_timestamp_seconds", metricOf(renewed.Leaf.NotAfter))

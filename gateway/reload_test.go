@@ -18,14 +18,14 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// saying is a hooks file whose one hook denies with that word.
+// saying returns a hooks file whose only hook denies with the given word.
 func saying(t *testing.T, word string) string {
 	t.Helper()
 	return fmt.Sprintf("schema: 1\nhooks:\n  - {name: h, %s}\n",
 		self(t, "says", "GATEWAY_TEST_ANSWER", `{"decision":"deny","reason":"`+word+`"}`))
 }
 
-// reload reads the files now.
+// reload rereads the files now.
 func (r *running) reload() { r.gateway.Reload(r.t.Context()) }
 
 func TestG3_ABadFileAtStartIsFatalAndSaysWhy(t *testing.T) {
@@ -185,7 +185,7 @@ func TestAChangedFileIsTakenUpByItself(t *testing.T) {
 
 func TestG5_AnEntryThatWasOnlyRenamedKeepsItsConnectionsAndItsBreaker(t *testing.T) {
 	first, second := newHookServer(t, answers(`{"decision":"allow"}`)), newHookServer(t, fails(http.StatusInternalServerError))
-	// Two of them are the same but for their names.
+	// Two of the entries differ only in their names.
 	text := func(names ...string) string {
 		return fmt.Sprintf(`schema: 1
 hooks:
@@ -266,7 +266,8 @@ func TestG2_ReloadsUnderLoadLoseNoDecision(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"decision":"deny","reason":%q}`, r.URL.Path)
 	})
 	version := func(n int) string {
-		// Two hooks that must be of one version: a mixture would be seen.
+		// Two hooks that must be of the same version, so that a mixture would
+		// be noticed.
 		return fmt.Sprintf("schema: 1\nhooks:\n  - {name: \"first-%d\", url: \"%s/%d\", tools: [x]}\n  - {name: \"second-%d\", url: \"%s/%d\"}\n", n, endpoint.URL, n, n, endpoint.URL, n)
 	}
 	dir := files(t, map[string]string{"hooks.yaml": version(0)})

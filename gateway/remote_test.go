@@ -16,10 +16,10 @@ import (
 	"github.com/hookgate/hookgate/transport/signature"
 )
 
-// canary is the secret of every entry here: nothing may show it.
+// canary is the secret in every entry here: it must not be visible anywhere.
 const canary = "CANARY-s3cret"
 
-// remote is a gateway whose one hook is at a URL.
+// remote starts a gateway with one hook at a URL.
 func remote(t *testing.T, url, settings string) (r *running, decisions *syncBuffer) {
 	t.Helper()
 	dir := files(t, map[string]string{
@@ -30,8 +30,8 @@ func remote(t *testing.T, url, settings string) (r *running, decisions *syncBuff
 	return r, decisions
 }
 
-// wantSilence looks for the canary, and what else is secret, everywhere that
-// people look.
+// wantSilence checks that neither the canary nor another secret occurs anywhere
+// that people look.
 func wantSilence(t *testing.T, r *running, decisions *syncBuffer, more []string, reasons ...string) {
 	t.Helper()
 	texts := append(reasons, r.log.String(), decisions.String(), r.do(http.MethodGet, r.admin+"/metrics", "").body)
@@ -125,7 +125,7 @@ func TestQuestionsAreSignedUnderOneIDAcrossARepeat(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			ids = append(ids, id)
-			if len(ids) == 2 { // the connection of the first answer dies
+			if len(ids) == 2 { // the connection breaks after the first answer
 				hangUp(t, w)
 				return
 			}
@@ -255,7 +255,7 @@ func TestAnAnswerThatIsBoundIsTakenOnce(t *testing.T) {
 		},
 	} {
 		t.Run(settings, func(t *testing.T) {
-			var first []byte // which a cache would keep
+			var first []byte // the response that a cache would store
 			hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {

@@ -15,17 +15,16 @@ import (
 	"github.com/hookgate/hookgate/gateway/credential/credentialtest"
 )
 
-// A platform is what issues the credentials of one kind, and the hook there
-// that verifies them.
+// A platform issues the credentials of one kind, and its hook verifies them.
 type platform struct {
 	t *testing.T
-	// auth is how the entry asks for the credential.
+	// auth is the entry's auth section.
 	auth string
-	// audience is whom the hook takes tokens for.
+	// audience is the audience of the tokens that the hook accepts.
 	audience string
-	// verify is what the hook finds wrong with a question at a moment.
+	// verify returns what is wrong with a request's credential at a given time.
 	verify func(r *http.Request, body []byte, now time.Time) error
-	// refusal is the status that says so.
+	// refusal is the status for an invalid credential.
 	refusal int
 
 	issuer credentialtest.JWTIssuer
@@ -40,8 +39,8 @@ type platform struct {
 	issued []string
 }
 
-// platforms are the kinds of credentials that somebody has to issue, or that
-// are a signature.
+// platforms returns a platform for each kind of credential that is issued or is
+// a signature.
 func platforms() map[string]func(*testing.T) *platform {
 	return map[string]func(*testing.T) *platform{
 		"aws_sigv4": func(t *testing.T) *platform {
@@ -85,7 +84,8 @@ func platforms() map[string]func(*testing.T) *platform {
 			})
 			t.Setenv("IDENTITY_ENDPOINT", p.server.URL+"/msi/token")
 			t.Setenv("IDENTITY_HEADER", canary)
-			// The SDK keeps tokens of managed identities for the whole process.
+			// The SDK caches tokens of managed identities for the whole
+			// process.
 			p.audience = "api://" + strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
 			p.auth = fmt.Sprintf(`{azure: {scope: "%s/.default"}}`, p.audience)
 			return p
@@ -108,7 +108,7 @@ func platforms() map[string]func(*testing.T) *platform {
 	}
 }
 
-// nothingOf empties variables that a vendor's library would read.
+// nothingOf clears variables that a vendor's library would read.
 func nothingOf(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spans is a tracer that writes down what it is told.
+// spans is a tracer that records its calls.
 type spans struct {
 	mu    sync.Mutex
 	lines []string
@@ -90,9 +90,9 @@ func TestAHangUpIsCountedWhileItIsTraced(t *testing.T) {
 	close(release)
 }
 
-// BenchmarkDecide is a decision of an interceptor, of one with spans, of one that
-// is asked inline, and of the default chain, each with its line in the decision
-// log.
+// BenchmarkDecide measures a decision by an interceptor, by one with spans, by
+// one that runs inline, and by the default chain, each with its line in the
+// decision log.
 func BenchmarkDecide(b *testing.B) {
 	calm := intercepting("calm", allowing)
 	for name, o := range map[string]Options{

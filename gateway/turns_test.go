@@ -18,7 +18,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// profile is a profile that runs the test binary as an agent.
+// profile returns a profile that runs the test binary as an agent.
 func profile(t *testing.T, behaviour, more string) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -28,7 +28,7 @@ func profile(t *testing.T, behaviour, more string) string {
 	return fmt.Sprintf("command: %q\nenv: {GATEWAY_TEST_HOOK: agent, GATEWAY_TEST_AGENT: %q}\nkill_grace_secs: 0\n%s", path, behaviour, more)
 }
 
-// agentDir is a directory with one agent, called a.
+// agentDir returns a directory with one agent, named a.
 func agentDir(t *testing.T, behaviour, more string) string {
 	t.Helper()
 	return files(t, map[string]string{"a.yaml": profile(t, behaviour, more)})
@@ -46,8 +46,8 @@ func (r *running) turn(body string, edits ...func(*http.Request)) []string {
 	return strings.Split(strings.TrimSuffix(got.body, "\n"), "\n")
 }
 
-// follow begins a turn whose lines are read as they come. They end when the
-// context does.
+// follow starts a turn whose lines are read as they arrive. They end when ctx
+// does.
 func (r *running) follow(ctx context.Context, body string) (next func() string) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+"/v1/turns", strings.NewReader(body))
@@ -134,7 +134,7 @@ func TestATurnCanBeServerSentEvents(t *testing.T) {
 	}
 }
 
-// decided says each decision of the chain once.
+// decided returns options with an interceptor that always gives the outcome o.
 func decided(o chain.Outcome) Options {
 	return Options{Interceptors: intercepting("i", func(context.Context, *chain.Request) (chain.Outcome, error) { return o, nil })}
 }
@@ -256,7 +256,7 @@ func TestManyRequestsAreAnsweredAtOnce(t *testing.T) {
 	}
 }
 
-// pidIn is the process that a line names.
+// pidIn returns the process id in a line.
 func pidIn(t *testing.T, line string) int {
 	t.Helper()
 	var said struct{ Text string }
@@ -319,7 +319,7 @@ func TestOneMoreTurnThanTheLimitIsRefused(t *testing.T) {
 	defer hangUp()
 	r.follow(ctx, aTurn)()
 	write(t, filepath.Join(dir, "c.yaml"), profile(t, "silent", ""))
-	r.reload() // the limit holds over it
+	r.reload() // the limit must hold across a reload
 	got := r.do(http.MethodPost, r.base+"/v1/turns", aTurn)
 	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, `agent \"a\" has 1 turns in flight, which is the limit (HOOKGATE_MAX_TURNS)`) {
 		t.Errorf("status %d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// browser is what a browser without scripts does with the page: it keeps the
-// cookie and sends the forms.
+// browser acts like a browser without scripts: it keeps the cookie and submits
+// the forms.
 type browser struct {
 	*running
 	cookie string
@@ -28,7 +28,7 @@ func (b *browser) open(query string) reply {
 	return got
 }
 
-// fields are those of the form of an approval as the page has them.
+// fields returns the fields of an approval's form in the page.
 func (b *browser) fields(page, id string) url.Values {
 	b.t.Helper()
 	_, form, ok := strings.Cut(page, `action="/ui/approvals/`+id+`"`)
@@ -204,8 +204,8 @@ func TestAResultIsShownWithoutAnInputToChange(t *testing.T) {
 	<-decision
 }
 
-// callersText has an approver of the operator's chain, one of a tenant's, and
-// one who may only decide.
+// callersText returns a callers file with an approver of the operator's chain,
+// one of a tenant's, and a caller that may only decide.
 func callersText(tokens ...string) string {
 	text := "schema: 1\ncallers:\n"
 	for i, who := range []string{"boss", "tenant", "agent"} {

@@ -16,13 +16,13 @@ import (
 	"github.com/hookgate/hookgate/gateway/config"
 )
 
-// chained is a hooks file of one entry.
+// chained returns the options for a hooks file with one entry.
 func chained(t *testing.T, entry string) Options {
 	t.Helper()
 	return Options{ConfigFile: files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - " + entry + "\n"}) + "/hooks.yaml"}
 }
 
-// dawdles allows after that long.
+// dawdles allows after the duration d.
 func dawdles(d time.Duration) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -140,7 +140,7 @@ func TestWarmingUpEndsWithItsEntry(t *testing.T) {
 	}
 }
 
-// warming is a warm-up of an endpoint that a test plays.
+// warming returns the warm-up of a scripted endpoint.
 func warming(ask func() chain.Answer, coldIn func() time.Duration) *warmup {
 	w := &warmup{
 		ask:    func(context.Context, chain.Call) chain.Answer { return ask() },
@@ -192,7 +192,7 @@ func TestAnEndpointThatIdledIsWarmedUpAgain(t *testing.T) {
 		if count.Load() != 1 || w.waitsFor() != "" {
 			t.Errorf("after a second %d pings, waits %q", count.Load(), w.waitsFor())
 		}
-		for range 20 { // it is asked often enough by others
+		for range 20 { // other calls keep it warm
 			time.Sleep(30 * time.Second)
 			answers()
 		}

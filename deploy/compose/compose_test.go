@@ -19,9 +19,8 @@ import (
 
 const example = "../../examples/observability"
 
-// project reads the compose file as docker compose does, and refuses what its
-// schema does not know and every variable: nothing is set where it is first
-// tried.
+// project reads the compose file as docker compose does. It refuses unknown
+// keys and all variables, because a first try has none set.
 func project(t *testing.T) *types.Project {
 	t.Helper()
 	dir, err := filepath.Abs(example)
@@ -67,8 +66,8 @@ func TestEverythingThatIsMountedOrBuiltExists(t *testing.T) {
 	}
 }
 
-// An image of a project's own that may be pulled is whatever a registry has
-// under that name.
+// If an image of the project's own could be pulled, it would be whatever a
+// registry has under that name.
 func TestImagesAreBuiltHereOrPinned(t *testing.T) {
 	p := project(t)
 	built := map[string]bool{}
@@ -129,8 +128,8 @@ func TestTheGatewayIsGivenVariablesThatItKnowsAndFilesThatAreMounted(t *testing.
 	}
 }
 
-// A gateway without its hooks begins with canaries that fail, and ends with
-// calls that nobody answers.
+// A gateway without its hooks starts with failing canaries, and ends with
+// unanswered calls.
 func TestTheHooksAreThereBeforeTheGatewayAndAfterIt(t *testing.T) {
 	p := project(t)
 	files, err := filepath.Glob(filepath.Join(example, "config", "chains", "*.yaml"))
@@ -201,8 +200,8 @@ func TestPrometheusFindsItsRulesAndTheGateway(t *testing.T) {
 	}
 }
 
-// What Grafana does not know in these files it does not say: the fields are
-// those that its documentation has.
+// Grafana ignores unknown fields in these files, so they are checked against
+// the fields in its documentation.
 func TestGrafanaIsProvisionedAsItsDocumentationSays(t *testing.T) {
 	p := project(t)
 	const provisioning = "/etc/grafana/provisioning/"
@@ -263,7 +262,7 @@ func TestGrafanaIsProvisionedAsItsDocumentationSays(t *testing.T) {
 	}
 }
 
-// mounted is what a service sees at a path, or nothing.
+// mounted returns what a service sees at a path, "" if nothing.
 func mounted(p *types.Project, service, path string) string {
 	for _, v := range p.Services[service].Volumes {
 		if inside, ok := strings.CutPrefix(path, v.Target); ok && (inside == "" || inside[0] == '/') {
@@ -273,7 +272,7 @@ func mounted(p *types.Project, service, path string) string {
 	return ""
 }
 
-// only is the one file in a directory.
+// only returns the one matching file in a directory.
 func only(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))

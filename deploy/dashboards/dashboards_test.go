@@ -13,7 +13,7 @@ import (
 	"github.com/hookgate/hookgate/deploy/dashcheck"
 )
 
-// committed is where the dashboards lie for Grafana to read.
+// committed is the directory of the generated dashboards.
 const committed = "../grafana"
 
 var update = flag.Bool("update", false, "write the dashboards")

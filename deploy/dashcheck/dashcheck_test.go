@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sound is a dashboard without a fault.
+// sound is a dashboard without mistakes.
 const sound = `{
   "title": "t", "schemaVersion": 42, "annotations": {},
   "templating": {"list": [
@@ -87,7 +87,8 @@ func TestReadSaysWhichFile(t *testing.T) {
 	}
 }
 
-// answering is a server that answers every query with result, and every list with values.
+// answering is a server with the given result for every query and the given
+// values for every list.
 func answering(t *testing.T, result, values string) *Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

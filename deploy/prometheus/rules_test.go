@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// runbook is what every alert leads to.
+// runbook is the page that every alert links to.
 const runbook = "../../docs/runbook.md"
 
 type rule struct {
@@ -30,7 +30,7 @@ func read(t *testing.T, path string, into any) {
 	}
 }
 
-// alerts are the alerting rules by name.
+// alerts returns the alerting rules by name.
 func alerts(t *testing.T) map[string]rule {
 	t.Helper()
 	var file struct{ Groups []struct{ Rules []rule } }
@@ -128,7 +128,7 @@ func TestEveryAlertIsTestedFiringAndNotFiring(t *testing.T) {
 	}
 }
 
-// ours finds the metrics of the gateway in a text.
+// ours matches the gateway's metrics in a text.
 func ours() *regexp.Regexp { return regexp.MustCompile(`\bhookgate_[a-z0-9_]+`) }
 
 func TestEveryMetricOfARuleIsInTheDocumentation(t *testing.T) {

@@ -45,7 +45,7 @@ func made(t *testing.T, rules Rules, before *Access) *Access {
 	return a
 }
 
-// request is one with these Authorization headers.
+// request returns a request with the given Authorization headers.
 func request(t *testing.T, authorization ...string) *http.Request {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/decide", strings.NewReader("{}"))
@@ -55,7 +55,7 @@ func request(t *testing.T, authorization ...string) *http.Request {
 	return r
 }
 
-// wantCaller checks who is known by a request: a caller's name, or a reason.
+// wantCaller checks the result of Identify: a caller's name or a reason.
 func wantCaller(t *testing.T, a *Access, r *http.Request, want string) {
 	t.Helper()
 	c, why := a.Identify(r)
@@ -175,7 +175,7 @@ func TestA7_LimitsHoldOverAReload(t *testing.T) {
 	enter(second, NoLimit)
 	second.Leave()
 	rules.Callers[0].Rate = &Rate{PerSecond: 10, Burst: 1}
-	enter(made(t, rules, first).Callers()[0], NoLimit) // another rate is counted anew
+	enter(made(t, rules, first).Callers()[0], NoLimit) // a changed rate starts with a new bucket
 }
 
 func TestRulesThatCannotBeAreRefused(t *testing.T) {
@@ -198,13 +198,13 @@ access: caller "a": a rate is positive`
 	}
 }
 
-// authority is an OpenID Connect issuer.
+// authority is a test OpenID Connect issuer.
 type authority struct {
 	*httptest.Server
 	key    *ecdsa.PrivateKey
 	asked  atomic.Int64
 	mu     sync.Mutex
-	answer http.HandlerFunc // nil is what an issuer says
+	answer http.HandlerFunc // nil means a valid response
 	ids    []string         // of its keys, which are all the same
 }
 
@@ -260,8 +260,8 @@ func (a *authority) say(answer http.HandlerFunc, ids ...string) {
 	}
 }
 
-// sign makes a token with these claims over those of a good one; a nil claim is
-// left out.
+// sign returns a token with the claims of a valid one, overridden by claims; a
+// nil claim is omitted.
 func (a *authority) sign(t *testing.T, key any, algorithm jose.SignatureAlgorithm, id string, claims map[string]any) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, nil)
@@ -340,7 +340,7 @@ func TestA6_BadTokensDoNotMakeTheGatewayAskAgain(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := issuer.asked.Load(); n != 2 { // the discovery and the keys, once
+	if n := issuer.asked.Load(); n != 2 { // discovery and keys, once each
 		t.Errorf("the issuer was asked %d times", n)
 	}
 	wantCaller(t, a, request(t, "Bearer "+issuer.sign(t, issuer.key, jose.ES256, "k1", nil)), "coders")
@@ -412,8 +412,7 @@ func TestTheTokenForTheIssuerIsReadEachTime(t *testing.T) {
 	wantCaller(t, made(t, rules, a), request(t, "Bearer "+issuer.sign(t, issuer.key, jose.ES256, "k1", nil)), "unavailable")
 }
 
-// fetching is an issuer in this process, for tests in which time is not that of
-// a clock.
+// fetching is an in-process issuer, for tests with a fake clock.
 type fetching func(*http.Request) (*http.Response, error)
 
 func (f fetching) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -473,7 +472,7 @@ func TestA5_KeysAreRenewedAndOutliveTheirIssuerForADay(t *testing.T) {
 	})
 }
 
-// signed makes a client certificate of an authority.
+// signed returns a client certificate signed by an authority.
 func signed(t *testing.T, template *x509.Certificate, authority *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()
 	if authority == nil {
@@ -550,7 +549,7 @@ func TestA1_OnlyACertificateThatIsTrustedNowIsKnown(t *testing.T) {
 	both.Header.Set("Authorization", "Bearer "+secret)
 	wantCaller(t, a, both, "token")
 
-	// A connection that was good is not good for ever.
+	// A verified connection is not trusted forever.
 	lasting := leaf(ours, client, time.Hour, "", agents)
 	lasting = lasting.WithContext(ConnContext(lasting.Context(), nil))
 	wantCaller(t, a, lasting, "spiffe")

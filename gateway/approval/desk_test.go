@@ -37,15 +37,15 @@ func call(t *testing.T, text string) *chain.Request {
 
 var errDown = errors.New("the disk is on fire")
 
-// store is one that can be told to fail, or to hang until the context ends.
+// store is a store that can be made to fail, or to hang until the context ends.
 type store struct {
 	approval.Store
 	down, hangs atomic.Bool
-	// deaf does not tell of changes.
+	// deaf suppresses change notifications.
 	deaf bool
-	// deserted says of each approval that nobody waits for it.
+	// deserted makes all approvals appear deserted.
 	deserted atomic.Bool
-	listed   atomic.Int64 // how often it was
+	listed   atomic.Int64 // number of List calls
 }
 
 func (s *store) fails(ctx context.Context) error {
@@ -112,7 +112,8 @@ func (s *store) Watch(ctx context.Context, changed func(string)) {
 	s.Store.Watch(ctx, changed)
 }
 
-// slowToSay is a store that keeps a question, and says so to nobody who waits.
+// slowToSay is a store that keeps a question but reports an error to its
+// caller.
 type slowToSay struct{ *store }
 
 func (s slowToSay) Create(ctx context.Context, q approval.Question, ttl time.Duration) (approval.Approval, error) {
@@ -156,7 +157,7 @@ func newDesk(t *testing.T, edits ...func(*approval.Options)) *desk {
 	d.Desk = approval.NewDesk(o)
 	t.Cleanup(func() {
 		d.Stop()
-		d.asking.Wait() // a desk is closed when nobody waits at it
+		d.asking.Wait() // a desk may be closed only when nobody waits at it
 		d.Close()
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -174,7 +175,7 @@ func (d *desk) ask(ctx context.Context, text string, timeout time.Duration) <-ch
 	return answer
 }
 
-// pending waits until n calls wait, and returns them.
+// pending waits until n calls are pending, and returns them.
 func (d *desk) pending(n int) []approval.Approval {
 	d.t.Helper()
 	var found []approval.Approval
@@ -196,7 +197,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// counted waits for the outcomes that were counted.
+// counted waits until exactly these outcomes have been counted.
 func (d *desk) counted(want ...approval.Outcome) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -274,7 +275,7 @@ func TestP2_WhoComesSecondIsToldWhoWasFirst(t *testing.T) {
 	}
 }
 
-// swapped lets another call be answered than the one that waits.
+// swapped returns an approval for another call than the waiting one.
 type swapped struct{ approval.Store }
 
 func (s swapped) Create(ctx context.Context, q approval.Question, ttl time.Duration) (approval.Approval, error) {
@@ -306,7 +307,7 @@ func TestP4_AnApprovalThatWasUsedLetsNothingGo(t *testing.T) {
 		},
 		func() error { _, err := d.store.Redeem(t.Context(), a.ID, a.Digest); return err },
 	} {
-		d.store.hangs.Store(true) // nobody looks between the steps
+		d.store.hangs.Store(true) // nothing is polled between the steps
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -394,7 +395,7 @@ func TestAStoreThatComesBackInTimeLetsAPersonAnswerStill(t *testing.T) {
 }
 
 func TestP8_NobodyWaitsLongerThanItsTimeForAStoreThatHangs(t *testing.T) {
-	for _, after := range []bool{false, true} { // it was asked
+	for _, after := range []bool{false, true} { // after the question was asked
 		d := newDesk(t)
 		d.store.hangs.Store(!after)
 		began := time.Now()
@@ -519,8 +520,7 @@ func TestAnAnswerThatCannotBeOneChangesNothing(t *testing.T) {
 	d.Stop()
 }
 
-// follow has somebody follow what a desk has, until he leaves. What he is told
-// comes in told.
+// follow starts a follower, which ends when leave is called.
 func (d *desk) follow(changed func(*approval.Approval)) (leave func()) {
 	ctx, stop := context.WithCancel(d.t.Context())
 	ended := make(chan error, 1)
@@ -570,7 +570,7 @@ func TestAFollowerIsToldOfWhatWaitsAndWhatBecomesOfIt(t *testing.T) {
 			wants(first + " denied")
 			d.ask(t.Context(), callText, long)
 			wants("id-2 pending")
-			if edit.deaf { // he leaves by himself, else with the desk
+			if edit.deaf { // the client ends it; otherwise the desk does
 				leave()
 				d.Stop()
 				return
@@ -688,13 +688,13 @@ func TestP9_WhatNobodyWaitsForTakesNoAnswerAndIsToldSo(t *testing.T) {
 	d.Stop()
 }
 
-// attended is a store of one question that nobody answers.
+// attended is a store with one question that nobody answers.
 type attended struct {
 	approval.Store
 	question approval.Question
 
 	mu   sync.Mutex
-	said []time.Time // when it was said who waits
+	said []time.Time // the times of Attend calls
 }
 
 func (a *attended) Create(_ context.Context, q approval.Question, _ time.Duration) (approval.Approval, error) {

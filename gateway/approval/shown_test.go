@@ -64,7 +64,7 @@ func FuzzShown(f *testing.F) {
 		}
 		var was, is any
 		if err := json.Unmarshal(value, &was); err != nil {
-			return // a number that no float holds
+			return // a number beyond the range of float64
 		}
 		if err := json.Unmarshal([]byte(got), &is); err != nil {
 			t.Fatalf("%s is shown as %s, which is no JSON: %v", value, got, err)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// counter counts what became of records.
+// counter counts records by their result.
 type counter struct {
 	mu                       sync.Mutex
 	written, dropped, failed int
@@ -52,7 +52,7 @@ func (c *counter) want(t *testing.T, written, dropped, failed int) {
 	}
 }
 
-// fake is a sink that does what it is told.
+// fake is a sink with scripted behavior.
 type fake struct {
 	does   func(ctx context.Context, records []Record, durable bool) error
 	closed bool
@@ -71,7 +71,7 @@ func record(i int) Record {
 	return Record{Time: time.Unix(int64(i), 0), Body: fmt.Appendf(nil, `{"i":%d}`, i)}
 }
 
-// corrected is the record in place of one that was not kept.
+// corrected returns the record that replaces one that was not kept.
 func corrected(error) Record {
 	return Record{Time: time.Unix(0, 0), Body: []byte(`{"corrected":true}`)}
 }
@@ -97,7 +97,7 @@ func TestL4_RecordsThatAreWaitedForShareASync(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if syncs.Load() > 3 { // the first may have gone alone
+		if syncs.Load() > 3 { // the first one may have been synced alone
 			t.Errorf("64 records took %d syncs", syncs.Load())
 		}
 		before := batches.Load()
@@ -177,7 +177,7 @@ func TestL5_NotBeingToldInTimeIsNo(t *testing.T) {
 		if err := tr.Close(); err != nil {
 			t.Error(err)
 		}
-		c.want(t, 5, 0, 5) // with the two that correct
+		c.want(t, 5, 0, 5) // including the two corrections
 		if err := tr.KeepSafely(t.Context(), record(1), corrected); err == nil {
 			t.Error("a closed trail keeps records")
 		}
@@ -240,7 +240,8 @@ func closed(t *testing.T, c io.Closer) {
 	}
 }
 
-// bodies are the records of a path, and how reading them ended.
+// bodies returns the records in the files of a path, and the result of reading
+// them.
 func bodies(path string) (string, Head, error) {
 	var all []string
 	head, err := Read(path, func(l Line) error { all = append(all, string(l.Body)); return nil })
@@ -278,7 +279,7 @@ func TestL6_NoRecordPutsInALineOrBreaksTheChain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	forged := string(appendLine(nil, 2, [sha256.Size]byte{}, []byte(`{"i":"forged"}`)))
 	for name, tc := range map[string]struct {
-		body, want string // no want is a refusal
+		body, want string // an empty want means refused
 	}{
 		"a line break":                  {"{\"i\":\n1}", `{"i": 1}`},
 		"a line break of another kind":  {"{\"i\":\r\n1}", `{"i":  1}`},
@@ -323,7 +324,7 @@ func TestL6_NoRecordPutsInALineOrBreaksTheChain(t *testing.T) {
 					t.Errorf("%s has (-want +got):\n%.500s", where, diff)
 				}
 			}
-			f := opened(t, FileOptions{Path: path}) // which reads its last line
+			f := opened(t, FileOptions{Path: path}) // reads the last line
 			if err := f.Write(t.Context(), []Record{bad, record(8)}, true); (err != nil) != (tc.want == "") {
 				t.Errorf("written without a trail: %v", err)
 			}
@@ -356,7 +357,7 @@ func TestL6_WhatWasBeingWrittenAtTheEndIsCutOff(t *testing.T) {
 	if got, _, err := bodies(path); err != nil || got != `{"i":0}{"i":1}{"i":2}{"i":3}` {
 		t.Errorf("afterwards: %s, error %v", got, err)
 	}
-	// It died between putting one file away and beginning the next.
+	// The process died between renaming a file and creating the next one.
 	if err := os.Rename(path, path+".000000000000001"); err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +410,7 @@ func TestL6_WhateverIsDoneToALineShows(t *testing.T) {
 			}
 		})
 	}
-	// What is cut off the end shows to who noted the head, and to nobody else.
+	// A truncated end is detected only by those who noted the head.
 	if err := os.WriteFile(path, join(lines[:3]...), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +446,7 @@ func TestL6_AFailedWriteIsTakenBack(t *testing.T) {
 	f := opened(t, FileOptions{Path: path})
 	write(t, f, 0, 2)
 	usable := f.file
-	broken, err := os.Open(path) // cannot be written to, nor cut
+	broken, err := os.Open(path) // can be neither written nor truncated
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,11 +472,11 @@ func TestL8_AFileThatIsTakenAwayKeepsNoRecordUnseen(t *testing.T) {
 	moved := func(path string) error { return os.Rename(path, path+".moved") }
 	for name, tc := range map[string]struct {
 		does func(path string) error
-		// refused is why the next record is not kept: once or, with stays, until the
-		// file is moved away.
+		// refused is why the next record is not kept: once, or with stays until
+		// the file is moved away.
 		refused string
 		stays   bool
-		// before are the earlier records that can still be read at the path.
+		// before are the earlier records that are still readable at the path.
 		before string
 	}{
 		"removed":    {does: os.Remove, refused: "a new one continues the chain"},
@@ -534,7 +535,7 @@ func TestL8_AFileThatIsEmptiedBehindAFailedWriteIsNotFilledUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	f := opened(t, FileOptions{Path: path})
 	write(t, f, 0, 2)
-	f.broken = true // as a write leaves it that could not be taken back either
+	f.broken = true // as after a write that could not be undone
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -564,7 +565,7 @@ func FuzzParseLine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again := appendLine(nil, l.N, l.Prev, l.Body); !bytes.EqualFold(again, text) { // the case of hex digits
+		if again := appendLine(nil, l.N, l.Prev, l.Body); !bytes.EqualFold(again, text) { // the case of hex digits may differ
 			t.Errorf("%q reads as %q", text, again)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// writerFile is the variable that makes the test binary a process that keeps
-// records in that file and prints each one once it is told to be safe.
+// writerFile is the environment variable that makes the test binary write
+// records to the named file and print each one once it is durable.
 const writerFile = "HOOKGATE_TEST_AUDIT_WRITER"
 
 func writeUntilKilled(path string) int {
@@ -65,7 +65,7 @@ func TestL1_NothingThatWasToldToBeSafeIsLostToAKill(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		for n := 1; lines.Scan(); n++ {
 			told = append(told, lines.Text())
-			if n == 300 { // in the middle of whatever it does; what it said until then is still read
+			if n == 300 { // at an arbitrary moment; its earlier output is still read
 				if err := writer.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// doubtful is a sink that has what it was given, and may say that it has not: as
-// a database does whose acknowledgement is lost.
+// doubtful is a sink that keeps its records, but can report an error
+// nevertheless, like a database whose acknowledgment is lost.
 type doubtful struct {
 	fails atomic.Bool
 	mu    sync.Mutex
@@ -36,7 +36,7 @@ func (d *doubtful) Write(_ context.Context, records []Record, _ bool) error {
 
 func (d *doubtful) Close() error { return nil }
 
-// last says which of the records came last, by the name in them.
+// last returns, by name, which record came last.
 func (d *doubtful) last() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +91,7 @@ func TestL7_ARecordThatCameTooLateIsCorrectedBehindIt(t *testing.T) {
 			return kept.Write(ctx, records, durable)
 		}}})
 		var all sync.WaitGroup
-		for i := range 20 { // one is being written, the others wait behind it
+		for i := range 20 { // one is being written, the others are queued
 			all.Go(func() {
 				name := fmt.Sprint(i)
 				if err := tr.KeepSafely(t.Context(), named(name, "allow"), instead(name)); err == nil {
@@ -183,7 +183,7 @@ func TestL4_AWriteWaitsForThoseThatTheLastOneWasOf(t *testing.T) {
 		for i := range callers {
 			all.Go(func() {
 				for range 10 {
-					time.Sleep(time.Duration(i) * takes / callers / 8) // the time to bring the next
+					time.Sleep(time.Duration(i) * takes / callers / 8) // the time until its next record
 					keep()
 				}
 			})
@@ -192,7 +192,8 @@ func TestL4_AWriteWaitsForThoseThatTheLastOneWasOf(t *testing.T) {
 		if n := writes.Load(); n > 13 {
 			t.Errorf("10 records each of %d callers took %d writes", callers, n)
 		}
-		// One that others are expected beside waits for a part of a write, once.
+		// A caller for whom others are expected waits once, for a fraction of a
+		// write.
 		for _, most := range []time.Duration{takes + takes/assembly, takes, takes} {
 			began := time.Now()
 			keep()

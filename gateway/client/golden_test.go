@@ -14,8 +14,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// fixture is what a client sent. Its file is CLIENT/NAME.json or, where the
-// path says the event, CLIENT/NAME@EVENT.json.
+// fixture is a client's request. Its file is CLIENT/NAME.json or, if the path
+// names the event, CLIENT/NAME@EVENT.json.
 type fixture struct {
 	client *Client
 	file   string // without its extension
@@ -44,7 +44,7 @@ func fixtures(t testing.TB) []fixture {
 	return all
 }
 
-// outcomes are what a chain can say of a call.
+// outcomes returns every possible outcome for a call.
 func outcomes(t testing.TB, r *chain.Request) map[string]chain.Outcome {
 	t.Helper()
 	all := map[string]chain.Outcome{
@@ -69,7 +69,7 @@ func outcomes(t testing.TB, r *chain.Request) map[string]chain.Outcome {
 	return all
 }
 
-// changed is an input with one more member.
+// changed returns an input with an additional member.
 func changed(t testing.TB, input json.RawMessage) json.RawMessage {
 	t.Helper()
 	if len(input) < 2 || input[0] != '{' {
@@ -81,8 +81,8 @@ func changed(t testing.TB, input json.RawMessage) json.RawMessage {
 	return append(bytes.Clone(input[:len(input)-1]), `,"added":1.0}`...)
 }
 
-// TestD2_EveryFixtureAndOutcomeHasItsExactAnswer holds the envelope of each
-// fixture, and each answer to it, to the golden file beside it.
+// TestD2_EveryFixtureAndOutcomeHasItsExactAnswer compares the envelope of each
+// fixture, and each answer to it, with its golden file.
 func TestD2_EveryFixtureAndOutcomeHasItsExactAnswer(t *testing.T) {
 	for _, f := range fixtures(t) {
 		t.Run(f.client.Name()+"/"+filepath.Base(f.file), func(t *testing.T) {

@@ -149,7 +149,8 @@ func TestD4_TheDenyOfAnUnknownEventIsOneThatEveryEventObeys(t *testing.T) {
 		if err != nil || a.Decision != chain.Deny {
 			t.Fatalf("%s: %+v, %v", c.Name(), a, err)
 		}
-		// Where an event's own deny is flat, the deny of no event has its words.
+		// If an event's own deny has no nested object, the deny for unknown
+		// events contains its members.
 		for i := range c.events {
 			e := &c.events[i]
 			if e.at != chain.PreToolUse || strings.Contains(string(e.deny), "hookSpecificOutput") {
@@ -247,8 +248,8 @@ func TestWhatAModelPutsIntoAnInputMakesNoOtherToolOfIt(t *testing.T) {
 	}
 }
 
-// What is guarded goes on to a server that may read names in any case, and take
-// the last.
+// The guarded request is forwarded to a server that may ignore case in names and
+// use the last duplicate.
 func TestD4_ACallForAServerHasItsNamesInOneCaseAlone(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"Name":"x"}}%s}`
 	bodies := map[string]struct{ body, field string }{

@@ -78,7 +78,7 @@ func TestEveryEventThatIsAboutACallHasAFixture(t *testing.T) {
 	}
 }
 
-// answered are the places of a template, each with a JSON value.
+// answered returns a JSON value for each placeholder of a template.
 func answered() values {
 	return values{
 		reason: "why", input: json.RawMessage(`{}`), output: json.RawMessage(`"result"`), echo: json.RawMessage(`{}`), id: json.RawMessage(`1`),
@@ -129,7 +129,7 @@ func TestD1_EveryTableIsWhole(t *testing.T) {
 	}
 }
 
-// alwaysShapes reports whether the event can make a result of any text.
+// alwaysShapes reports whether the event can convert any text to a result.
 func alwaysShapes(e *event) bool {
 	_, ok := e.shape(result{tool: "x", was: []byte(`{}`), now: []byte(`"text"`)})
 	return ok

@@ -9,8 +9,8 @@ import (
 	"github.com/hookgate/hookgate/transport/agentproc"
 )
 
-// withAgents are options for a directory with an operator's file, chains and
-// agents.
+// withAgents returns options for a directory with an operator's file, chains
+// and agents.
 func withAgents(dir string) Options {
 	return Options{
 		ConfigFile: filepath.Join(dir, "hooks.yaml"), ChainsDir: filepath.Join(dir, "chains"), AgentsDir: filepath.Join(dir, "agents"),

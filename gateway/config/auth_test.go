@@ -32,7 +32,7 @@ func TestACredentialIsReadWithItsValuesFilledIn(t *testing.T) {
 	}
 }
 
-// printedAuth is a credential with what is behind its pointers.
+// printedAuth returns a credential with its pointers dereferenced.
 func printedAuth(a Auth) map[string]any {
 	all := map[string]any{"bearer": a.Bearer}
 	if a.Basic != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hundredChains makes a hundred chains of ten hooks.
+// hundredChains writes a hundred chains of ten hooks.
 func hundredChains(b *testing.B) Options {
 	b.Helper()
 	dir := b.TempDir()

@@ -22,7 +22,7 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withCallers is a directory with a file of callers and two chains.
+// withCallers writes a callers file and two chains.
 func withCallers(t *testing.T, text string) Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -202,7 +202,7 @@ callers:
 				}
 				got = append(got, text)
 			}
-			less := func(a, b string) bool { return a < b } // the order within a line is that of columns, and of no interest here
+			less := func(a, b string) bool { return a < b } // within a line the order is that of the columns, which does not matter here
 			if diff := cmp.Diff(tc.want, got, cmpopts.SortSlices(less)); diff != "" {
 				t.Errorf("mistakes (-want +got):\n%s", diff)
 			}

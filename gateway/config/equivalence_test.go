@@ -15,7 +15,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// A tree is what a file says, whatever its language: a string, a bool, nil, a
+// A tree is the content of a file in either language: a string, a bool, nil, a
 // json.Number, a []tree or a []pair.
 type tree any
 
@@ -51,7 +51,7 @@ type outcome struct {
 	errors Errors
 }
 
-// parsed reads a text as the file of a directory that has nothing else.
+// parsed parses a text as the only file in a directory.
 func parsed(text []byte) outcome {
 	r := reading{
 		file: "hooks.yaml", dir: "/etc/hookgate", home: "/etc/hookgate", guards: []string{"shell", "paths"},
@@ -148,7 +148,7 @@ func drawHook(t *rapid.T) tree {
 	return shuffled(t, hook)
 }
 
-// drawText draws what a quoting rule could get wrong.
+// drawText draws a string that is hard to quote.
 func drawText(t *rapid.T) string {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("abz09 .,:;-_#{}[]&*!|>%@`'\"\\/?~<=+()ä€日😀\n\t")), 0, 12, -1)
 	words := rapid.SampledFrom([]string{"yes", "no", "true", "null", "~", "1", "1.0", "0x10", "1e3", "2026-11-30", "", " ", "-", "?", "<<", ".inf", "\n\n x"})
@@ -184,12 +184,13 @@ func drawValue(t *rapid.T, depth int) tree {
 	}
 }
 
-// blank draws room between the parts of a JSON text.
+// blank draws whitespace between JSON tokens.
 func blank(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"", "", " ", "\n", "\r\n\t"}).Draw(t, "blank")
 }
 
-// appendJSONTree writes a tree as JSON, with blanks and needless escapes.
+// appendJSONTree writes a tree as JSON, with whitespace and unnecessary
+// escapes.
 func appendJSONTree(t *rapid.T, dst []byte, v tree) []byte {
 	dst = append(dst, blank(t)...)
 	switch v := v.(type) {
@@ -226,7 +227,7 @@ func scalarJSON(v tree) []byte {
 	return text
 }
 
-// appendBlock writes a tree as block YAML, and sometimes as flow.
+// appendBlock writes a tree as block YAML, and sometimes as flow YAML.
 func appendBlock(t *rapid.T, dst []byte, v tree, indent int) []byte {
 	margin := strings.Repeat(" ", indent)
 	pairs, isMapping := v.([]pair)

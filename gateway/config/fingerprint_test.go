@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// hookIn loads a file of one hook next to some other files.
+// hookIn loads a file with one hook, next to other files.
 func hookIn(t *testing.T, dir, text string) *Hook {
 	t.Helper()
 	write(t, dir, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - " + text + "\n"})
@@ -109,7 +109,7 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 	}
 }
 
-// printOf are both hashes of an entry.
+// printOf returns both hashes of an entry.
 func printOf(h *Hook) [2][32]byte {
 	if h.Webhook == nil {
 		return [2][32]byte{h.Fingerprint}

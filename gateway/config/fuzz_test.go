@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzParse reads any text. Whatever it is, reading it ends; mistakes stand
-// inside of the file and can be printed on one line; and what has no mistake is
-// what the documentation of [Hook] promises.
+// FuzzParse parses arbitrary text. Parsing must end; the position of every
+// mistake must be inside the file, and its message printable on one line; and a
+// hook without mistakes must satisfy the documentation of [Hook].
 func FuzzParse(f *testing.F) {
 	all, err := filepath.Glob("testdata/mistakes/*")
 	if err != nil {
@@ -58,7 +58,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkHook holds a hook without mistakes to its documentation.
+// checkHook checks a hook without mistakes against its documentation.
 func checkHook(t *testing.T, h *Hook) {
 	t.Helper()
 	bindings := 0

@@ -17,7 +17,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// plainHooks compares hooks without what is hashed, compiled or private.
+// plainHooks compares hooks without hashed, compiled or private fields.
 func plainHooks() cmp.Options {
 	return cmp.Options{
 		cmpopts.IgnoreFields(Hook{}, "When", "Fingerprint", "keys"), cmpopts.IgnoreFields(Webhook{}, "Secrets"),
@@ -147,7 +147,7 @@ func TestLoad_WhatAnEntryLeavesOutHasTheDocumentedDefault(t *testing.T) {
 	}
 }
 
-// A hooks file as basis writes it, schema 1.
+// basisFile is a hooks file as basis writes it, schema 1.
 const basisFile = `{
   "schema": 1,
   "hooks": [
@@ -392,7 +392,7 @@ func TestF6_WhatVanishedSinceTheLastLoadIsAnError(t *testing.T) {
 	const text = "schema: 1\nhooks: []\non_uncovered: deny\n"
 	tests := map[string]struct {
 		change func(t *testing.T, dir string)
-		want   []string // nil where the next load is good
+		want   []string // nil if the next load succeeds
 	}{
 		"the operator's file is removed": {
 			func(t *testing.T, dir string) { t.Helper(); remove(t, filepath.Join(dir, "hooks.yaml")) },

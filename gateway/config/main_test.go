@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// write makes files, by their paths in a directory.
+// write writes files, given by their paths in a directory.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -27,7 +27,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// lookup finds variables in a map.
+// lookup returns a function that looks up variables in a map.
 func lookup(variables map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		found, ok := variables[name]
@@ -35,7 +35,7 @@ func lookup(variables map[string]string) func(string) (string, bool) {
 	}
 }
 
-// loaded is a set that must load.
+// loaded loads a set that must be valid.
 func loaded(t *testing.T, o Options) *Set {
 	t.Helper()
 	set, err := Load(o)
@@ -45,7 +45,7 @@ func loaded(t *testing.T, o Options) *Set {
 	return set
 }
 
-// entries loads one operator's file and returns its hooks.
+// entries loads an operator's file and returns its hooks.
 func entries(t *testing.T, text string) []*Hook {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func entries(t *testing.T, text string) []*Hook {
 	return loaded(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), Guards: []string{"shell"}}).Operator.Hooks
 }
 
-// refused is what a load that must fail says, without the directory.
+// refused returns the errors of a load that must fail, without the directory.
 func refused(t *testing.T, dir string, set *Set, err error) []string {
 	t.Helper()
 	if set != nil {
@@ -80,5 +80,5 @@ func same(t *testing.T, what string, want, got any, options ...cmp.Option) {
 	}
 }
 
-// sums are compared in tests, and never all zero.
+// isZero reports whether a sum was never set.
 func isZero(sum [sha256.Size]byte) bool { return sum == [sha256.Size]byte{} }

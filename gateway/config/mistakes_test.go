@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// mistakes are the files of testdata/mistakes with everything that is said of
-// each, line by line, after the file's name.
+// mistakes maps each file in testdata/mistakes to its errors, one per line.
 func mistakes() map[string][]string {
 	return map[string][]string{
 		"a-list.yaml": {

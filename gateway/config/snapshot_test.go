@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// revision is a configuration of three files that all carry one number.
+// revision returns a configuration of three files that all contain the same
+// number.
 func revision(n int) map[string]string {
 	hook := fmt.Sprintf("schema: 1\nhooks: [{name: r%d, command: [x], env: {TOKEN: \"${file:secret/token}\"}}]\n", n)
 	return map[string]string{"hooks.yaml": hook, "secret/token": fmt.Sprintf("r%d\n", n), "extra.yaml": hook}
@@ -33,12 +34,12 @@ func TestF5_FilesOfOneVolumeAreNeverReadFromTwoRevisions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done = true // and load once more, what is there now
+			done = true // and load once more, now that nothing changes
 		default:
 		}
 		set, err := Load(o)
 		if err != nil {
-			// Which directory is named depends on when it was looked at.
+			// Which directory is named depends on the moment.
 			dir, ok := strings.CutSuffix(err.Error(), ": changed during each of 10 attempts to read it")
 			if done || !ok || dir != v.dir && dir != v.path("secret") {
 				t.Errorf("Load: %v", err)
@@ -64,7 +65,7 @@ func TestF5_ARevisionThatWasPinnedIsReadThoughAnotherIsThere(t *testing.T) {
 	if dir := snap.changed(); dir != "" {
 		t.Errorf("nothing happened, and %s changed", dir)
 	}
-	// As the kubelet does, but without removing the old revision.
+	// Like the kubelet, but without removing the old revision.
 	write(t, v.dir, map[string]string{"..next/secret/token": "r2\n", "..next/hooks.yaml": ""})
 	if err := os.Symlink("..next", v.path("..data_tmp")); err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestF5_ADirectoryThatIsSwitchedByItsOwnLinkIsOneMoment(t *testing.T) {
 }
 
 func TestSnapshot_WhatLiesBesideAVolumeIsReadFromItsOwnPlace(t *testing.T) {
-	// A second volume and a plain directory are mounted inside of the first.
+	// A second volume and a plain directory are mounted inside the first one.
 	outer := newVolume(t, map[string]string{"hooks.yaml": "schema: 1\nhooks: [{name: a, command: [x], env: {A: \"${file:plain/token}\", B: \"${file:link}\"}}]\n"})
 	inner := &volume{dir: outer.path("chains")}
 	if err := os.Mkdir(inner.dir, 0o755); err != nil {

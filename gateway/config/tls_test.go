@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// keyPair makes a certificate that signs itself, and its key, in PEM form.
+// keyPair returns a self-signed certificate and its key, in PEM form.
 func keyPair(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

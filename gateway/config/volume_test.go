@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// volume is a directory whose files change as those of a mounted ConfigMap or
-// Secret do: all at once, by renaming one symbolic link.
+// volume is a directory whose files change like those of a mounted ConfigMap or
+// Secret: atomically, by renaming a symbolic link.
 type volume struct {
 	dir      string
 	revision int
@@ -35,7 +35,7 @@ func (v *volume) mustPut(t *testing.T, files map[string]string) {
 
 func (v *volume) path(name string) string { return filepath.Join(v.dir, name) }
 
-// put makes the volume hold other files, in the steps of the kubelet.
+// put replaces the files of the volume, in the same steps as the kubelet.
 func (v *volume) put(files map[string]string) error {
 	if v.files != nil && maps.Equal(files, v.files) {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// fakeNotifier is a notifier whose events a test makes.
+// fakeNotifier is a notifier whose events the test sends.
 type fakeNotifier struct {
 	events   chan fsnotify.Event
 	failures chan error
@@ -64,21 +64,22 @@ func (f *fakeNotifier) WatchList() []string {
 
 func (f *fakeNotifier) Close() error { f.close(); return nil }
 
-// watching is a watch of a fake notifier in a bubble, and what it reported.
+// watching is a watch with a fake notifier in a synctest bubble, with its
+// reports.
 type watching struct {
 	*fakeNotifier
 	began   time.Time
-	reports []time.Duration // since the beginning; to be read after stop
+	reports []time.Duration // since the beginning; read only after stop
 	dirs    atomic.Pointer[[]string]
-	loads   []string // the directories that the next report brings; nil is no others
+	loads   []string // the directories after the next report; nil means unchanged
 	log     *strings.Builder
 	stop    func()
 }
 
 func (w *watching) follows(dirs ...string) { w.dirs.Store(&dirs) }
 
-// startWatch watches a directory called dir: every 10 s at least, and after
-// 100 ms of quiet. loads are the directories that a report brings.
+// startWatch watches a directory named dir with a poll of 10 s and a debounce
+// of 100 ms. loads are the directories after a report.
 func startWatch(t *testing.T, n *fakeNotifier, loads ...string) *watching {
 	t.Helper()
 	w := &watching{fakeNotifier: n, loads: loads, began: time.Now(), log: &strings.Builder{}}
@@ -112,7 +113,7 @@ func startWatch(t *testing.T, n *fakeNotifier, loads ...string) *watching {
 }
 
 func (w *watching) wait(d time.Duration) {
-	time.Sleep(d) // in a bubble this moves the clock
+	time.Sleep(d) // in the bubble this advances the fake clock
 	synctest.Wait()
 }
 
@@ -122,7 +123,7 @@ func TestF10_AChangeIsReportedOnceItHasSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startWatch(t, newFakeNotifier())
 		w.wait(time.Second)
-		for range 5 { // the last of them after 200 ms
+		for range 5 { // the last one after 200 ms
 			w.event()
 			w.wait(50 * time.Millisecond)
 		}
@@ -131,7 +132,7 @@ func TestF10_AChangeIsReportedOnceItHasSettled(t *testing.T) {
 		w.wait(time.Second)
 		w.stop()
 		same(t, "reports", []time.Duration{
-			100 * time.Millisecond, // once at the beginning
+			100 * time.Millisecond, // the initial report
 			1300 * time.Millisecond,
 			2350 * time.Millisecond,
 		}, w.reports)
@@ -141,7 +142,7 @@ func TestF10_AChangeIsReportedOnceItHasSettled(t *testing.T) {
 func TestF10_ThePollReportsWithoutFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startWatch(t, newFakeNotifier())
-		for range 500 { // never quiet for 25 s
+		for range 500 { // not quiet for 25 s
 			w.event()
 			w.wait(50 * time.Millisecond)
 		}
@@ -200,7 +201,7 @@ func TestF10_ADirectoryThatCannotBeWatchedIsSaidOnceAndTriedAgain(t *testing.T) 
 		w.wait(10 * time.Second)
 		same(t, "watched", []string{"dir"}, n.WatchList())
 		w.stop()
-		// What happened before it could be watched is reported once more.
+		// What happened before it could be watched is reported again.
 		same(t, "reports", []time.Duration{100 * time.Millisecond, 10 * time.Second, 20 * time.Second}, w.reports)
 	})
 }
@@ -229,7 +230,7 @@ func TestF10_ADirectoryThatALoadBroughtIsReportedOnceMore(t *testing.T) {
 	})
 }
 
-// live watches a volume for real, and loads as the gateway does.
+// live watches a volume on the real file system, and loads as the gateway does.
 type live struct {
 	sets chan *Set // each that was accepted
 	stop func()
@@ -245,7 +246,7 @@ func startLive(t *testing.T, o Options) *live {
 		defer close(done)
 		Watch(ctx, WatchOptions{
 			Dirs: func() []string { return current.Dirs() },
-			// The poll is left out of these tests, which are about events.
+			// The poll is disabled, because these tests are about events.
 			Debounce: 5 * time.Millisecond, Poll: time.Hour,
 			Changed: func() {
 				next, err := current.Next()
@@ -261,7 +262,7 @@ func startLive(t *testing.T, o Options) *live {
 	return l
 }
 
-// until waits until the operator's hook has a name, however long that takes.
+// until waits until the operator's hook has a name, for as long as necessary.
 func (l *live) until(t *testing.T, name string) *Set {
 	t.Helper()
 	for {
@@ -367,7 +368,7 @@ func TestF10_TheFilesThatAreReferredToAreWatchedAsWell(t *testing.T) {
 	dir, secrets := t.TempDir(), newVolume(t, map[string]string{"token": "one"})
 	write(t, dir, map[string]string{"hooks.yaml": "schema: 1\nhooks: [{name: plain, command: [x]}]\n"})
 	l := startLive(t, Options{ConfigFile: filepath.Join(dir, "hooks.yaml")})
-	// The volume of the secret is known from this reload on.
+	// The secret's volume is watched from this reload on.
 	write(t, dir, map[string]string{"hooks.yaml": "schema: 1\nhooks: [{name: secret, command: [x], env: {T: \"${file:" + secrets.path("token") + "}\"}}]\n"})
 	before := l.until(t, "secret").Operator.Hooks[0]
 	secrets.mustPut(t, map[string]string{"token": "two"})

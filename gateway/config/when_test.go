@@ -8,21 +8,21 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// conditions compiles a list of conditions of a hook at an event.
+// conditions compiles a hook's list of conditions at an event.
 func conditions(t *testing.T, event chain.Event, list string) func(*chain.Request) bool {
 	t.Helper()
 	hooks := entries(t, fmt.Sprintf("schema: 1\nhooks:\n  - {name: a, use: shell, event: %s, when: %s}\n", event, list))
 	return hooks[0].When
 }
 
-// call is a request before the call with an input.
+// call returns a pre_tool_use request with an input.
 func call(t *testing.T, input string) *chain.Request {
 	t.Helper()
 	return request(t, `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"a1","tool_call_id":"c1",`+
 		`"tool_name":"shell","depth":{"n":[1]},"input":`+input+`}`)
 }
 
-// result is a request after the call with an output.
+// result returns a post_tool_use request with an output.
 func result(t *testing.T, output string) *chain.Request {
 	t.Helper()
 	return request(t, `{"is_error":true,"output":`+output+`,"hook_schema":1,"event":"post_tool_use","workspace":"/repo",`+
@@ -44,22 +44,22 @@ func TestWhen_AConditionIsAskedOfTheBytesOfTheRequest(t *testing.T) {
 		input     string
 		asked     bool
 	}{
-		// A glob is one pattern for the whole text.
+		// A glob must match the whole text.
 		{`field: /input/command, glob: "git push*"`, `{"command":"git push --force"}`, true},
 		{`field: /input/command, glob: "git push*"`, `{"command":"cd x; git push"}`, false},
 		{`field: /input/command, glob: "*git push*"`, `{"command":"cd x\n git push"}`, true},
 		{`field: /input/command, glob: "git push"`, `{"command":"git\u0020push"}`, true},
 		{`field: /input/command, glob: ""`, `{"command":""}`, true},
-		// An expression is found anywhere, unless it is anchored.
+		// A regular expression may match anywhere, unless it is anchored.
 		{`field: /input/command, matches: "rm +-rf"`, `{"command":"sudo rm  -rf /"}`, true},
 		{`field: /input/command, matches: "^rm"`, `{"command":"sudo rm"}`, false},
 		{`field: /input/command, matches: "ä"`, `{"command":"\u00e4"}`, true},
-		// A member that is absent is not equal to anything and matches nothing.
+		// An absent member equals nothing and matches nothing.
 		{`field: /input/command, glob: "*"`, `{"cmd":"ls"}`, false},
 		{`field: /input/command, matches: ""`, `{}`, false},
 		{`field: /input/command, equals: null`, `{}`, false},
 		{`field: /input/list/5, equals: 1`, `{"list":[1]}`, false},
-		// Values are equal with the same digits, whatever the escapes and the
+		// Values are equal if their digits are, regardless of escapes and the
 		// order of members.
 		{`field: /input/n, equals: 9007199254740993`, `{"n":9007199254740993}`, true},
 		{`field: /input/n, equals: 9007199254740993`, `{"n":9007199254740992}`, false},
@@ -75,17 +75,17 @@ func TestWhen_AConditionIsAskedOfTheBytesOfTheRequest(t *testing.T) {
 		{`field: /input/n, equals: {a: 1}`, `{"n":{"a":1,"b":2}}`, false},
 		{`field: /input/n, equals: [1, 2]`, `{"n":[2,1]}`, false},
 		{`field: /input, equals: {}`, `{}`, true},
-		// A member that is null exists.
+		// A null member exists.
 		{`field: /input/n, exists: true`, `{"n":null}`, true},
 		{`field: /input/n, exists: true`, `{}`, false},
 		{`field: /input/n, exists: false`, `{}`, true},
 		{`field: /input/n, exists: false`, `{"n":0}`, false},
-		// Pointers count items, and escape slashes and tildes.
+		// Pointers index arrays, and escape slashes and tildes.
 		{`field: /input/list/1/x, equals: y`, `{"list":[0,{"x":"y"}]}`, true},
 		{`field: /input/a~1b~0c, equals: 1`, `{"a/b~c":1}`, true},
 		{`field: /input//a, equals: 1`, `{"":{"a":1}}`, true},
 		{`field: /input/0, equals: 1`, `{"0":1}`, true},
-		// The whole request can be looked at, unknown fields included.
+		// The whole request can be tested, including unknown fields.
 		{`field: /workspace, glob: "/re*"`, `{}`, true},
 		{`field: /tool_name, equals: shell`, `{}`, true},
 		{`field: /tool_name, equals: Shell`, `{}`, false},

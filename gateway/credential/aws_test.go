@@ -24,7 +24,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/credential/credentialtest"
 )
 
-// awsNowhere takes from the SDK all it could find on this machine.
+// awsNowhere hides everything that the SDK could find on this machine.
 func awsNowhere(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -73,7 +73,7 @@ func TestA6_WhatIsSentOverHTTPIsWhatWasSigned(t *testing.T) {
 			defer endpoint.Close()
 			a := newAWS(t)
 			const question = `{"hook_schema":1,"input":{"command":"git push"}}`
-			for range 2 { // the second time with keys that it has
+			for range 2 { // the second time with cached keys
 				r := hookRequest(t, endpoint.URL+"/hook%20of/a%2Fb/é?b=2&a=1%2B1&a=%20&flag", question)
 				if err := a.Authorize(t.Context(), r, []byte(question)); err != nil {
 					t.Fatal(err)
@@ -186,7 +186,7 @@ func TestA6_RequestsThatShareTheirHeadersAreSignedAtTheSameTime(t *testing.T) {
 		all.Go(func() {
 			body := strings.Repeat("x", i)
 			r := base.WithContext(t.Context())
-			r.Header = maps.Clone(base.Header) // with the same values, not copies
+			r.Header = maps.Clone(base.Header) // the same value slices, not copies
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 			if err := a.Authorize(t.Context(), r, []byte(body)); err != nil {
 				t.Error(err)
@@ -204,7 +204,7 @@ func TestA6_RequestsThatShareTheirHeadersAreSignedAtTheSameTime(t *testing.T) {
 	}
 }
 
-// issued is what endpoints for containers answer.
+// issued returns the response of a container credentials endpoint.
 func issued(key, secret, token string, expires time.Time) string {
 	return fmt.Sprintf(`{"AccessKeyId":%q,"SecretAccessKey":%q,"Token":%q,"Expiration":%q}`, key, secret, token, expires.UTC().Format(time.RFC3339))
 }
@@ -313,7 +313,7 @@ func TestA1_WithoutKeysNothingIsSignedAndTheErrorSaysWhoWasAsked(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  func(t *testing.T) (where string)
-		want string // WHERE stands for what set returns
+		want string // WHERE stands for the result of set
 	}{
 		{"an empty chain", func(*testing.T) string { return "" }, "aws_sigv4: no keys: nobody was asked, since neither environment nor files gave enough to ask with (*errors.errorString)"},
 		{"a profile that does not exist", func(t *testing.T) string {
@@ -499,7 +499,7 @@ func TestA1_ACABundleOfAWSIsHeeded(t *testing.T) {
 	}
 }
 
-// asReceived is a request as the other end of a connection reads it.
+// asReceived returns a request as the server reads it.
 func asReceived(t *testing.T, r *http.Request) (*http.Request, []byte) {
 	t.Helper()
 	var wire bytes.Buffer

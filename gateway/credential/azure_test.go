@@ -13,7 +13,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/credential/credentialtest"
 )
 
-// azureNowhere takes from the SDK all it could find on this machine.
+// azureNowhere hides everything that the SDK could find on this machine.
 func azureNowhere(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -21,7 +21,7 @@ func azureNowhere(t *testing.T) {
 		"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "IDENTITY_SERVER_THUMBPRINT", "MSI_ENDPOINT", "MSI_SECRET", "IMDS_ENDPOINT",
 	} {
 		if value, ok := os.LookupEnv(name); ok {
-			t.Setenv(name, value) // so that it comes back
+			t.Setenv(name, value) // so that the test's end restores it
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}
@@ -29,8 +29,8 @@ func azureNowhere(t *testing.T) {
 	}
 }
 
-// newAzure returns a credential for a scope that no other test has: the SDK
-// keeps tokens of managed identities for the whole process.
+// newAzure returns a credential for a scope that no other test uses, because
+// the SDK caches tokens of managed identities for the whole process.
 func newAzure(t *testing.T, client string) (token *Token, resource string) {
 	t.Helper()
 	resource = "api://" + strings.NewReplacer("/", "-", "#", "-").Replace(t.Name())
@@ -73,11 +73,11 @@ func TestA1_AManagedIdentityGetsATokenOfItsPlatform(t *testing.T) {
 	}
 }
 
-// entra answers as login.microsoftonline.com does.
+// entra imitates login.microsoftonline.com.
 type entra struct {
 	t       *testing.T
 	issuer  credentialtest.JWTIssuer
-	subject string // the assertion that is accepted
+	subject string // the accepted assertion
 	scope   string
 	asked   []string
 }
@@ -106,7 +106,7 @@ func (e *entra) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// workload sets the environment as the webhook of a cluster does.
+// workload sets the environment as a cluster's workload identity webhook does.
 func workload(t *testing.T, subject string) {
 	t.Helper()
 	azureNowhere(t)

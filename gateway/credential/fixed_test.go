@@ -103,7 +103,7 @@ func TestA5_NoWayOfPrintingShowsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range []authorizer{bearer, basic, header, token, keys} {
-		if _, err := authorized(t, a); err != nil { // so that it has what it keeps
+		if _, err := authorized(t, a); err != nil { // so that it caches a value
 			t.Fatal(err)
 		}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {

@@ -29,7 +29,7 @@ func newGoogle(t *testing.T, file string) *Token {
 	return token
 }
 
-// bearer is the token that a credential sends.
+// bearer returns the token that a credential sends.
 func bearer(t *testing.T, a authorizer) string {
 	t.Helper()
 	got, err := authorized(t, a)
@@ -43,7 +43,8 @@ func bearer(t *testing.T, a authorizer) string {
 	return token
 }
 
-// metadataServer answers as the platform's does, and has it asked.
+// metadataServer imitates the platform's metadata server and makes the library
+// use it.
 func metadataServer(t *testing.T, issuer credentialtest.JWTIssuer, life time.Duration) *stub {
 	t.Helper()
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +93,7 @@ func TestA1_AnIDTokenOfTheMetadataServerIsOneThatTheServiceAccepts(t *testing.T)
 
 func errOf(_ map[string]any, err error) error { return err }
 
-// serviceAccount writes a credentials file as Google's console does.
+// serviceAccount writes a credentials file in the format of Google's console.
 func serviceAccount(t *testing.T, key credentialtest.JWTIssuer, tokenURI string, change func(map[string]any)) string {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key.Private)
@@ -237,7 +238,7 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 		name   string
 		answer http.HandlerFunc
 		file   func(t *testing.T, url string) string
-		want   string // WHERE is the stub's address, FILE the file's
+		want   string // WHERE stands for the stub's address, FILE for the file
 	}{
 		{"no account on this machine", answers(http.StatusNotFound, "canary"), nil, metadata + "answered with status 404, and no credential came of it"},
 		{"an audience that is none", answers(http.StatusBadRequest, "canary"), nil, metadata + "answered with status 400, and no credential came of it"},
@@ -366,7 +367,8 @@ func TestA2_AMetadataServerThatComesUpLaterIsFound(t *testing.T) {
 	})
 }
 
-// FuzzJWTExpiry: what is read as a JWT has a time in it, and nothing panics.
+// FuzzJWTExpiry checks that an accepted JWT has an expiry, and that nothing
+// panics.
 func FuzzJWTExpiry(f *testing.F) {
 	f.Add("a." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp":1614265330}`)) + ".b")
 	f.Add("..")

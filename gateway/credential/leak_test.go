@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestA5_AnEndpointThatSaysAllItWasSentLeaksNothing has every kind that fetches
-// something meet an endpoint that puts what it was sent into its answer, in
-// every place that libraries are known to quote.
+// TestA5_AnEndpointThatSaysAllItWasSentLeaksNothing tests every kind that
+// fetches something with an endpoint that echoes what it was sent, in every
+// part of a response that libraries are known to quote.
 func TestA5_AnEndpointThatSaysAllItWasSentLeaksNothing(t *testing.T) {
 	const canary = "CANARY1234567890"
 	secretFile := func(t *testing.T) string {
@@ -125,7 +125,7 @@ func reply(w http.ResponseWriter, status int, contentType, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// raw answers with bytes that need not be HTTP.
+// raw writes a response that need not be valid HTTP.
 func raw(w http.ResponseWriter, response string) {
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {

@@ -14,13 +14,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// authorizer is what every kind is.
+// authorizer is the interface of every kind.
 type authorizer interface {
 	Authorize(ctx context.Context, r *http.Request, body []byte) error
 	String() string
 }
 
-// hookRequest is a question as the gateway sends it, before it is authorized.
+// hookRequest returns a request as the gateway sends it, before it is
+// authorized.
 func hookRequest(tb testing.TB, url, body string) *http.Request {
 	tb.Helper()
 	r, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -38,7 +39,7 @@ func hookRequest(tb testing.TB, url, body string) *http.Request {
 	return r
 }
 
-// authorized is the header Authorization that a credential sets.
+// authorized returns the Authorization header that a credential sets.
 func authorized(t *testing.T, a authorizer) (string, error) {
 	t.Helper()
 	r := hookRequest(t, "http://127.0.0.1:1/hook", "{}")
@@ -50,7 +51,7 @@ func authorized(t *testing.T, a authorizer) (string, error) {
 	return r.Header.Get("Authorization"), err
 }
 
-// stub is an endpoint on the loopback interface that counts what it is asked.
+// stub is a loopback endpoint that records its requests.
 type stub struct {
 	*httptest.Server
 
@@ -83,8 +84,8 @@ func (s *stub) count() int {
 	return len(s.asked)
 }
 
-// inProcess is a RoundTripper that needs no network: for tests in which time
-// is not that of a clock, and for addresses that cannot be had here.
+// inProcess is a RoundTripper without a network, for tests with a fake clock
+// and for addresses that do not exist here.
 type inProcess func(http.ResponseWriter, *http.Request)
 
 func (f inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -98,12 +99,12 @@ func (f inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// over has a token fetched from a handler in this process.
+// over makes a token use an in-process handler as its endpoint.
 func over(token *Token, handler http.HandlerFunc) {
 	token.header.wire = func() *wire { return &wire{next: inProcess(handler)} }
 }
 
-// answers is a handler that says the same to everybody.
+// answers is a handler with a fixed response.
 func answers(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

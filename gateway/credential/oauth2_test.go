@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// idp is a token endpoint for one client, which takes its secret in one or both
+// idp is a token endpoint for one client. It accepts the secret in one or both
 // of the two ways.
 type idp struct {
 	basic, body bool

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// issuer makes values that say how many there were before, and live as long as
-// it says.
+// issuer makes numbered values with a given life.
 type issuer struct {
 	life  time.Duration
 	takes time.Duration
@@ -34,7 +33,7 @@ func fetchedBy(fetch fetcher[string]) *renewed[string] {
 	return &renewed[string]{fetch: fetch, wire: func() *wire { return proxy(nil).wire(nil) }}
 }
 
-// want gets a value and holds it to what is expected.
+// want gets a value and compares it.
 func want(t *testing.T, c *renewed[string], value string) {
 	t.Helper()
 	if got, err := c.get(t.Context()); err != nil || got != value {
@@ -42,7 +41,7 @@ func want(t *testing.T, c *renewed[string], value string) {
 	}
 }
 
-// wantFailure wants no value, and the reason.
+// wantFailure checks that get returns no value, and the reason.
 func wantFailure(t *testing.T, c *renewed[string], why string) {
 	t.Helper()
 	if got, err := c.get(t.Context()); err == nil || err.Error() != why {
@@ -50,10 +49,10 @@ func wantFailure(t *testing.T, c *renewed[string], why string) {
 	}
 }
 
-// birth is when time begins in a bubble.
+// birth is the start time of a synctest bubble.
 func birth() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// at sleeps until a moment, and lets what then begins end.
+// at sleeps until a moment, and waits until what starts then has settled.
 func at(moment time.Duration) {
 	time.Sleep(time.Until(birth().Add(moment)))
 	synctest.Wait()
@@ -127,7 +126,7 @@ func TestA3_WhileRenewingFailsTheIssuerIsAskedOnceASecond(t *testing.T) {
 		want(t, c, "1")
 		i.fails = plain("broken")
 		at(56 * time.Minute)
-		for range 100 { // calls in 10 s
+		for range 100 { // calls within 10 s
 			want(t, c, "1")
 			time.Sleep(100 * time.Millisecond)
 		}

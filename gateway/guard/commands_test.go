@@ -9,7 +9,7 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// The same command in every place of an input in which a tool may take it.
+// The same command in every place of an input from which a tool may take it.
 func TestCommands_AreFoundWhereverTheyStandInAnInput(t *testing.T) {
 	g := newGuard(t, NoForcePush, map[string]string{"fields": `["code","run_this"]`})
 	for _, input := range []string{
@@ -80,7 +80,8 @@ func TestG1_WhatCannotBeReadIsDenied(t *testing.T) {
 				t.Errorf("%s of %.60s\n got %q\nwant %q", use, input, got, want)
 			}
 		}
-		// What cannot be read, but could not be of interest either, is no objection.
+		// An unparsable command that would be irrelevant anyway is not an
+		// objection.
 		if got := said(t, g, call(t, "shell", shellInput("echo 'it"))); got != "" {
 			t.Errorf("%s: %s", use, got)
 		}
@@ -110,7 +111,8 @@ func TestG1_AnInputThatIsNotJSONIsAnError(t *testing.T) {
 	}
 }
 
-// An input is deep without being long: 10,000 levels are within the contract.
+// An input can be deeply nested without being long: the contract permits 10,000
+// levels.
 func TestG5_DepthCostsNoStack(t *testing.T) {
 	input := strings.Repeat(`{"a":[`, 4900) + shellInput("git push -f") + strings.Repeat(`]}`, 4900)
 	if got := said(t, newGuard(t, NoForcePush, nil), call(t, "shell", input)); got != forcedReason {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each is a command line and what its refusal says.
+// destroying maps command lines to a part of their denial.
 var destroying = map[string]map[string]string{
 	"remove": {
 		`rm -rf /`:                         "rm / deletes the root directory",
@@ -128,7 +128,7 @@ var destroying = map[string]map[string]string{
 		"bash <<< 'rm -rf /'":                       "the root directory",
 		"X=/\nsh <<EOF\nrm -rf $X\nEOF":             "the root directory",
 		"echo hello \\\n && rm -rf \\\n /":          "the root directory",
-		// fed to a shell, wherever the text is from
+		// fed to a shell, whatever the source of the text
 		`(echo rm -rf /) | bash`:                 "the root directory",
 		`{ cd /tmp; echo 'rm -rf /'; } | sh`:     "the root directory",
 		`bash <(echo rm -rf /)`:                  "the root directory",
@@ -362,7 +362,7 @@ func TestDestructive_LetsOrdinaryWorkPass(t *testing.T) {
 		`for d in a b; do rm -rf "$d"/*; done`, `while read -r d; do rm -rf "$d"/*; done < list`, `(cd /tmp/x && rm -rf *)`,
 		`cd /; cd -; rm -rf *`, `(cd /); rm -rf *`, `cd / | rm -rf *`, `rm -rf ./$X`, `popd; rm -rf *`, `rm -rf {a,b}/c`, `rm -rf {1..3}`,
 		`npm rm x`, `docker rm -f c`, `git rm -r --cached .`, `conda env remove -n x`, `docker run --rm -it x`,
-		// talking about it
+		// mentioning a command
 		`echo "rm -rf /"`, `git commit -m "do not rm -rf /"`, `grep -rn 'rm -rf /' .`, `cat <<EOF > notes.md` + "\nrm -rf /\nEOF",
 		`printf '%s\n' 'rm -rf /' > x.sh`, `# rm -rf /`, `git commit -m "$(cat <<'EOF'` + "\nrm -rf / was bad\nEOF\n)\"",
 		`command -v rm`, `which rm`, `man rm`, `rg "mkfs|dd if=" docs`, `echo '{"a":"rm -rf /"}' | jq .`, `sudo grep shutdown /var/log/syslog`,

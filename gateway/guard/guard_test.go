@@ -22,7 +22,7 @@ func newGuard(tb testing.TB, use string, with map[string]string) Guard {
 	return g
 }
 
-// call is a tool call with an input, in the workspace /home/dev/ws.
+// call returns a tool call in the workspace /home/dev/ws.
 func call(tb testing.TB, tool, input string) *chain.Request {
 	tb.Helper()
 	return callIn(tb, "/home/dev/ws", tool, input)
@@ -39,7 +39,7 @@ func callIn(tb testing.TB, workspace, tool, input string) *chain.Request {
 	return parsed(tb, append(text, '}'))
 }
 
-// result is the result of a call.
+// result returns the result of a call.
 func result(tb testing.TB, output string) *chain.Request {
 	tb.Helper()
 	return parsed(tb, []byte(`{"hook_schema":1,"event":"post_tool_use","agent_id":"a","tool_call_id":"c","workspace":"/w",`+
@@ -60,7 +60,7 @@ func shellInput(command string) string {
 	return string(chain.AppendString([]byte(`{"command":`), command)) + "}"
 }
 
-// said is a guard's answer, the empty text for allow.
+// said returns a guard's reason, "" for an allow.
 func said(tb testing.TB, g Guard, req *chain.Request) string {
 	tb.Helper()
 	o, err := g.Intercept(context.Background(), req)

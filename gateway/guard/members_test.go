@@ -14,14 +14,14 @@ import (
 
 func wantedOfTest() []string { return []string{"command", "args", "Force"} }
 
-// modelWalk is what a walk visits, by the decoder of the standard library.
+// modelWalk computes the visits of a walk with the standard library's decoder.
 type modelWalk struct {
 	dec     *json.Decoder
 	visited [][]member
 }
 
-// value reads a value that belongs to a name, "" where that is not wanted, and
-// returns what it is as a member.
+// value reads the value of a name ("" if it is not wanted) and returns it as a
+// member.
 func (w *modelWalk) value(t *rapid.T, name string, inArray bool) member {
 	token := w.token(t)
 	switch v := token.(type) {
@@ -86,7 +86,7 @@ func (w *modelWalk) object(t *rapid.T) {
 	}
 }
 
-// jsonText draws the text of a JSON value with blanks anywhere.
+// jsonText draws a JSON text with whitespace anywhere.
 func jsonText(t *rapid.T, depth int) string {
 	blank := func() string { return rapid.SampledFrom([]string{"", "", " ", "\n\t"}).Draw(t, "blank") }
 	kinds := []string{"text", "literal"}

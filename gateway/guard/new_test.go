@@ -190,7 +190,7 @@ func TestDefaultChain_IsAFileThatLoadsAndItsGuardsCanBeMade(t *testing.T) {
 	}
 }
 
-// asked reaches a guard as the gateway does, without its clock.
+// asked asks a guard as the gateway does, but without a deadline.
 type asked struct{ guard Guard }
 
 func (a asked) Ask(ctx context.Context, c chain.Call) chain.Answer {
@@ -224,7 +224,8 @@ func FuzzGuards(f *testing.F) {
 		guards = append(guards, newGuard(f, use, nil))
 	}
 	f.Fuzz(func(t *testing.T, input string) {
-		// As an input where it is JSON, and as the command of one.
+		// The text is used as an input if it is JSON, and as the command in an
+		// input.
 		for _, input := range []string{input, shellInput(input)} {
 			if chain.CheckValue([]byte(input)) != nil {
 				continue

@@ -28,7 +28,7 @@ func TestProtectedPaths_DeniesChangesToWhatIsProtected(t *testing.T) {
 	}
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as a JSON string.
 func quoted(text string) string {
 	input := shellInput(text)
 	return input[len(`{"command":`) : len(input)-1]

@@ -11,11 +11,10 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// token is put together here, so that no scanner of this repository takes it
-// for a real one.
+// token is assembled here so that secret scanners do not report this file.
 func token() string { return "ghp_" + strings.Repeat("aB3dE6gH9", 4) }
 
-// review is what the guard of secrets answers to a result.
+// review returns the secrets guard's outcome for a result.
 func review(t *testing.T, with map[string]string, output string) chain.Outcome {
 	t.Helper()
 	g, ok := newGuard(t, Secrets, with).(interface {

@@ -10,8 +10,8 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// long are inputs of about n bytes that once took work which grew with the
-// square of n, or with n times all that a guard knows.
+// long returns inputs of about n bytes that once took quadratic work, or work
+// proportional to n times the number of rules.
 func long() map[string]func(n int) string {
 	times := strings.Repeat
 	command := func(build func(n int) string) func(int) string {
@@ -46,7 +46,7 @@ func long() map[string]func(n int) string {
 	}
 }
 
-// timesAsked is a context that never ends and counts how often it was asked.
+// timesAsked is a context that never ends and counts the calls of Err.
 type timesAsked struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -68,7 +68,8 @@ func TestG5_WorkGrowsWithTheLengthOfTheCall(t *testing.T) {
 				if _, err := g.Intercept(ctx, req); err != nil {
 					t.Errorf("%s, %s: %v", use, name, err)
 				}
-				// Units of work for each time that a meter asks, and one more.
+				// The number of units between two checks of a meter, and one
+				// more check.
 				if most := 17 + len(req.Input())/256 + 1; ctx.n > most {
 					t.Errorf("%s, %s: the context was asked %d times for %d bytes, want at most %d", use, name, ctx.n, len(req.Input()), most)
 				}
@@ -120,7 +121,7 @@ func TestG1_WhatIsTooLongToBeSearchedIsDenied(t *testing.T) {
 	}
 }
 
-// endingContext is a context that ends once it was asked a number of times.
+// endingContext is a context that ends after Err was called a number of times.
 type endingContext struct {
 	context.Context //nolint:containedctx // it is one
 

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output is a writer that can be read meanwhile, and stalls until it is
+// output is a writer that can be read concurrently, and stalls until it is
 // released.
 type output struct {
 	mu       sync.Mutex
@@ -67,7 +67,7 @@ func TestLinesAreWrittenTogetherAndSoon(t *testing.T) {
 		want += "three\n"
 		written("after a flush")
 		long := strings.Repeat("x", batch)
-		for range 3 { // the memory of one batch is that of the next but one
+		for range 3 { // every second batch reuses the same memory
 			put(t, b, long)
 			want += long + "\n"
 			written("with a full buffer")

@@ -15,16 +15,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const mib = 1 << 20
 
-// process is what a returner is told of, and how often it gave back.
+// process is a fake process: its memory usage, and how often memory was
+// returned.
 type process struct {
 	mu    sync.Mutex
 	usage Usage
-	live  uint64 // what a collection leaves
+	live  uint64 // what remains after a collection
 	given []time.Duration
 	began time.Time
 }
 
-// run has a returner look at it until the test ends.
+// run runs a Returner for the process until the test ends.
 func (p *process) run(t *testing.T) {
 	t.Helper()
 	p.began = time.Now()
@@ -50,10 +51,10 @@ func (p *process) run(t *testing.T) {
 		stop()
 		<-ended
 	})
-	passes(time.Second) // so that no look is at the moment at which something happens
+	passes(time.Second) // so that no check coincides with an event
 }
 
-// works allocates that much, all of it garbage when it is done.
+// works allocates bytes, all of which are garbage afterwards.
 func (p *process) works(bytes uint64) {
 	p.now(func(u *Usage) {
 		u.Allocated += bytes
@@ -61,20 +62,20 @@ func (p *process) works(bytes uint64) {
 	})
 }
 
-// now has it use something else.
+// now changes the memory usage.
 func (p *process) now(change func(*Usage)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(&p.usage)
 }
 
-// passes lets time go by.
+// passes lets time pass.
 func passes(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// idle is a process that began some time ago.
+// idle returns a process that has been running for some time.
 func idle() *process {
 	return &process{usage: Usage{Allocated: 100 * mib, Objects: 6 * mib, Free: 2 * mib}, live: 5 * mib}
 }
@@ -108,7 +109,7 @@ func TestWhatABurstLeavesIsGivenBackOnce(t *testing.T) {
 func TestWhatTheRuntimeFreedByItselfIsGivenBackToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle()
-		p.usage.Objects = 90 * mib // which are in use
+		p.usage.Objects = 90 * mib // all of it in use
 		p.run(t)
 		passes(time.Minute)
 		p.wantGiven(t, "while they are", 0)
@@ -155,7 +156,7 @@ func TestB2_WhatIsNotWorthACollectionIsLeftAlone(t *testing.T) {
 func TestB2_WhatIsInUseIsNotCollectedForTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle()
-		p.live = 85 * mib // all of it is kept
+		p.live = 85 * mib // all of it is retained
 		p.run(t)
 		p.works(80 * mib)
 		passes(time.Hour)

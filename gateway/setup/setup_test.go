@@ -62,7 +62,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// open are the findings that say how a call runs unchecked.
+// open returns the findings that describe how a call runs unchecked.
 func open(d *Diagnosis) []string {
 	var all []string
 	for _, f := range d.Findings {
@@ -77,7 +77,7 @@ func TestS1_WhatIsWrittenFailsClosedAsFarAsTheClientOffersIt(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, name)
-			// Whether the program is there is not what this is about.
+			// This test is not about whether the program exists.
 			o.Program = os.Args[0]
 			write(t, o)
 			d, err := Diagnose(o)

@@ -154,7 +154,7 @@ func TestWhatWasSettledIsForgottenAfterADay(t *testing.T) {
 	}
 }
 
-// change changes the file itself, as another version of the program might.
+// change modifies the file directly, as another version of the program might.
 func change(t *testing.T, b *Bolt, how func(tx *bbolt.Tx) error) {
 	t.Helper()
 	if err := b.db.Update(how); err != nil {
@@ -205,7 +205,7 @@ func TestAFileOfAVersionThatHadNoOrderOfWhatIsDueIsTidiedAndLosesNothing(t *test
 				t.Fatal(err)
 			}
 			change(t, b, earlier)
-			late := allowed // settled by the earlier version
+			late := allowed // as settled by the earlier version
 			late.ID, late.SettledAt = "late", late.SettledAt.Add(time.Minute)
 			change(t, b, func(tx *bbolt.Tx) error { return put(tx, bucketSettled, &late) })
 			closeBolt(t, b)
@@ -249,7 +249,7 @@ func TestAFileOfAVersionThatHadNoOrderOfWhatIsDueIsTidiedAndLosesNothing(t *test
 
 func TestAnOperationOnADiskThatHangsEndsWithItsContext(t *testing.T) {
 	b := openBolt(t, BoltOptions{Dir: t.TempDir()})
-	hung, err := b.db.Begin(true) // who writes holds up everybody who wants to
+	hung, err := b.db.Begin(true) // a write transaction blocks all other writers
 	if err != nil {
 		t.Fatal(err)
 	}

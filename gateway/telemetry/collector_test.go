@@ -23,15 +23,15 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// told is what a scripted collector was sent, and when.
+// told is a request to the scripted collector, and its time.
 type told struct {
 	at     time.Time
 	header http.Header
 	body   []byte
 }
 
-// scripted is the network and the collector behind it, so that pauses take no
-// time: its answers one after the other, the last again and again.
+// scripted replaces the network and the collector, so that pauses take no real
+// time. It gives its answers in sequence and repeats the last one.
 type scripted struct {
 	mu      sync.Mutex
 	answers []answer
@@ -54,7 +54,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body))}, nil
 }
 
-// answer is what a scripted collector says, or the network in its place.
+// answer is a scripted response, or a network error instead.
 type answer struct {
 	status int
 	header http.Header
@@ -66,7 +66,7 @@ func answering(status int, header http.Header, body ...byte) answer {
 	return answer{status: status, header: header, body: body}
 }
 
-// before returns a sender to a scripted collector.
+// before returns a sender with a scripted collector.
 func before(t *testing.T, o Options, answers ...answer) (*sender, *scripted) {
 	t.Helper()
 	if o.URL == "" {
@@ -86,7 +86,7 @@ func TestO3_ABatchIsSentAgainWhereThatMayHelp(t *testing.T) {
 	for name, c := range map[string]struct {
 		first answer
 		again bool
-		want  string // the error, where it is not sent again
+		want  string // the error, if it is not retried
 	}{
 		"taken":          {first: good},
 		"too many":       {first: answering(http.StatusTooManyRequests, nil), again: true},
@@ -218,7 +218,7 @@ func TestAClosedSenderWaitsForNothing(t *testing.T) {
 	})
 }
 
-// wire is a message of the official types, as it is answered.
+// wire encodes a message of the official types.
 func wire(t *testing.T, m proto.Message) []byte {
 	t.Helper()
 	text, err := proto.Marshal(m)
@@ -233,7 +233,8 @@ func TestO4_WhatWasNotKeptIsAnError(t *testing.T) {
 	spansLost := wire(t, &traces.ExportTraceServiceResponse{PartialSuccess: &traces.ExportTracePartialSuccess{RejectedSpans: 3, ErrorMessage: "they are too old"}})
 	recordsLost := wire(t, &logs.ExportLogsServiceResponse{PartialSuccess: &logs.ExportLogsPartialSuccess{RejectedLogRecords: 1}})
 	warns := wire(t, &traces.ExportTraceServiceResponse{PartialSuccess: &traces.ExportTracePartialSuccess{ErrorMessage: "use another endpoint"}})
-	// A google.rpc.Status has its message where a StringValue of field 2 would.
+	// A google.rpc.Status has its message in field 2, as a partial success
+	// does.
 	refused := append([]byte{0x08, 0x03, 0x12, 0x0b}, "no, Bearer 7"...)[:15]
 	for name, c := range map[string]struct {
 		status  int

@@ -8,7 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// FuzzAnswer reads what a collector may answer as the official types do.
+// FuzzAnswer compares the parsing of arbitrary responses with the official
+// types.
 func FuzzAnswer(f *testing.F) {
 	whole, err := proto.Marshal(&traces.ExportTraceServiceResponse{PartialSuccess: &traces.ExportTracePartialSuccess{RejectedSpans: 3, ErrorMessage: "they are too old"}})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// collecting is an OTLP collector that answers with a status and keeps what it
-// was sent last.
+// collecting is an OTLP collector that responds with a status and records its
+// last request.
 func collecting(t *testing.T, status int) (*httptest.Server, *atomic.Pointer[[]byte]) {
 	t.Helper()
 	var last atomic.Pointer[[]byte]

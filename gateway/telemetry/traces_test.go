@@ -72,7 +72,7 @@ func TestO1_AnExporterThatHangsHoldsNobodyUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	for range 20_000 { // ten times what its queue holds
+	for range 20_000 { // ten times the capacity of the queue
 		ctx, end := tr.Serve(t.Context(), http.Header{})
 		_, asked := tr.Ask(ctx, "guard", "webhook")
 		asked(gateway.Asked{Answer: "allow"})

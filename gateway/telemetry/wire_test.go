@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 )
 
-// exported is what a collector reads of spans, in the official types.
+// exported returns spans as the official types decode them.
 func exported(t *testing.T, stubs ...tracetest.SpanStub) *wiretrace.ResourceSpans {
 	t.Helper()
 	s, c := before(t, Options{}, answering(http.StatusOK, nil))
@@ -166,7 +166,7 @@ func TestEveryTypeOfAttributeReachesACollector(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	// A type that the SDK gets has to be added here.
+	// A new attribute type of the SDK needs a case above.
 	for kind := attribute.EMPTY; !strings.HasPrefix(kind.String(), "Type("); kind++ {
 		if !covered[kind] {
 			t.Errorf("there is no case of type %v", kind)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary stand in for a gateway.
+// TestMain lets the test binary act as a gateway.
 func TestMain(m *testing.M) {
 	switch os.Getenv("LAB_TEST_ROLE") {
 	case "":

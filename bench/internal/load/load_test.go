@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// server answers with h and counts how often it was asked.
+// server responds with h and counts its requests.
 func server(t *testing.T, h http.HandlerFunc) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = &atomic.Int64{}
@@ -49,7 +49,7 @@ func TestEveryGoodAnswerIsCountedOnce(t *testing.T) {
 	if r.Failed > 0 {
 		t.Fatalf("%d failed: %s", r.Failed, r.Why)
 	}
-	// Up to a question on each connection may be unanswered at the end.
+	// At the end, one request on each connection may be unanswered.
 	if got, served := int64(len(r.Answers)), ended-began; got == 0 || served-got < 0 || served-got > 4 {
 		t.Errorf("%d answers counted, %d served", got, served)
 	}
@@ -153,12 +153,12 @@ func TestARateIsKeptAndMeasuredFromWhenAQuestionWasDue(t *testing.T) {
 		allow(w, r)
 	})
 	r := run(t, Options{URL: url, Want: "allow", Conns: 1, Rate: 100, Measure: 2 * time.Second})
-	// A machine that stands still at the end leaves questions over, but there
-	// are never more than the rate has.
+	// If the machine stalls at the end, requests are missing, but there are
+	// never more than the rate permits.
 	if n := len(r.Answers) + r.Failed; n == 0 || n > 201 {
 		t.Errorf("%d questions at 100 a second in 2 s", n)
 	}
-	// Those that were due while the connection was held waited as well.
+	// Requests that were due while the connection was blocked have waited, too.
 	if waited := r.Quantile(0.93); waited < pause/10 {
 		t.Errorf("the 93rd of 100 took %v: the wait behind the slow answer is not in it", waited)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the program that is started.
+// TestMain lets the test binary act as the started program.
 func TestMain(m *testing.M) {
 	switch os.Getenv("PROC_TEST_ROLE") {
 	case "":
@@ -89,7 +89,7 @@ func TestAProgramThatIsNotThereCannotBeStarted(t *testing.T) {
 	}
 }
 
-// eventually tries until good holds; the test's own time is the limit.
+// eventually retries until good holds; only the test's timeout limits it.
 func eventually(t *testing.T, good func() bool) {
 	t.Helper()
 	for !good() {

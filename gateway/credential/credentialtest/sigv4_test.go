@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTheVerifierIsRight holds the verifier itself to the examples that AWS
-// publishes.
+// TestTheVerifierIsRight checks the verifier itself against the examples that
+// AWS publishes.
 func TestTheVerifierIsRight(t *testing.T) {
 	moment := time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC)
 	example := SigV4Verifier{

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary stand in for the gateway and for promtool.
+// TestMain lets the test binary act as the gateway and as promtool.
 func TestMain(m *testing.M) {
 	switch os.Getenv("CHECKMETRICS_TEST_ROLE") {
 	case "":

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// random is 20 characters that look random.
+// random is 20 random-looking characters.
 const random = "q7Rz2LmX9vKt4WbN8sYc"
 
 func TestR3_WhatIsAssignedToATellingNameIsFound(t *testing.T) {
@@ -57,7 +57,7 @@ func TestR3_WhatIsAssignedToATellingNameIsFound(t *testing.T) {
 		"curl -X POST --user me:hunter22 http://": "curl -X POST --user me:" + x + " http://",
 		"curl -ume:hunter22 http://x":             "curl -ume:" + x + " http://x",
 		`curl --proxy-user "me:h:unter22" x`:      `curl --proxy-user "me:` + x + `" x`,
-		// how callers show who they are
+		// authentication schemes
 		"Authorization: Bearer " + random:             "Authorization: Bearer " + x,
 		"authorization: token " + random + "\r\n":     "authorization: token " + x + "\r\n",
 		"> Authorization: Basic dXNlcjpwYXNzd29yZDEy": "> Authorization: Basic " + x,
@@ -85,11 +85,11 @@ func TestR6_WhatStandsForACredentialIsLeftAlone(t *testing.T) {
 		"x --password", "x --password ", "x --password --user y", "x --password $PASSWORD", "x --password <password>", "x --password secret", "x --token abc", "x --no-password hunter22x/",
 		"docker run -u 1000:1000 x", "chown -u me:hunter22", "curl -u me http://x", "curl -u me: http://x", "curl -u $USER:$PASSWORD x", "curl -U", "curl -u", "curl --user", "curl\n-u a:hunter22",
 		"curl -u me:password x", "curl --user-agent a:hunter22 x", "a-u b:hunter22",
-		// words that end the same
+		// names with the same suffix
 		"max_tokens: 4096123456789012", "nextPageToken: " + random, "next_token=" + random, "continuationToken: " + random, "bypass=hunter2222", "compass: hunter2222",
 		"token_type: q7Rz2LmX9vKt4WbN8sYc", "public_key: " + random, "key: " + random, "id=" + random, "sha256: " + random,
 		"tokenizer: q7Rz2LmX9vKt4WbN8sYc",
-		// prose, addresses, paths
+		// prose, URLs, paths
 		`password: "Please enter your password 2"`, "password: Passwort", "token: /var/run/secrets/token12345678", "token: ./token12345678abcd",
 		"secret: https://vault.example/v1/secret12", "The secret: it is 42.", "PASSWORD=/run/secrets/db12", "Authorization: Bearer", "Authorization: Bearer $TOKEN",
 		"authorization: short", "secret: my-tls-secret", "token=12345678901234567890", "token=abcdefghijklmnopqrst", "Secret: " + strings.Repeat("!1a", 8),

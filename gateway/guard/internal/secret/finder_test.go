@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bodyOf is n characters of a class that look random.
+// bodyOf returns n random-looking characters of a class.
 func bodyOf(of class, n int) string {
 	classes := classes()
 	var from []byte
@@ -26,10 +26,10 @@ func bodyOf(of class, n int) string {
 	return string(text)
 }
 
-// sample is a credential that a rule is about.
+// sample returns a credential that matches a rule.
 func sample(r rule) string { return r.prefix + bodyOf(r.body, max(r.least, 8)) }
 
-// redacted is the text with its credentials taken out.
+// redacted returns the text with its credentials redacted.
 func redacted(tb testing.TB, f *Finder, text string) string {
 	tb.Helper()
 	hits, _, err := f.find(context.Background(), []byte(text))
@@ -84,7 +84,7 @@ func TestR6_WhatOnlyBeginsLikeACredentialIsLeftAlone(t *testing.T) {
 			s[:len(r.prefix)-1],
 		} {
 			if text == "x"+s && strings.Contains(r.prefix, ".") {
-				continue // behind the dot another one begins
+				continue // after the dot another one begins
 			}
 			if got := redacted(t, f, text); got != text {
 				t.Errorf("%s: %q became %q", r.prefix, text, got)
@@ -110,7 +110,7 @@ func TestR3_KindsWithoutAPrefixAreFound(t *testing.T) {
 		`-----BEGIN PRIVATE KEY-----\\n` + key + `\\n-----END PRIVATE KEY-----`:                       `[private-key]`,
 		"-----BEGIN PRIVATE KEY----- " + key + " -----END PRIVATE KEY-----":                           "[private-key]",
 		"1\t-----BEGIN PRIVATE KEY-----\n2\t" + key + "\n3\t-----END PRIVATE KEY-----":                "1\t[private-key]",
-		// cut off
+		// truncated
 		"-----BEGIN PRIVATE KEY-----\n" + key + "\n" + key + "\nabcd":                   "[private-key]",
 		"-----BEGIN PRIVATE KEY-----\n" + key + "\nand so on":                           "[private-key]\nand so on",
 		"-----BEGIN PRIVATE KEY-----\n  2→" + key + "\n  3→" + key + "\n":               "[private-key]\n",
@@ -122,7 +122,7 @@ func TestR3_KindsWithoutAPrefixAreFound(t *testing.T) {
 		jwt:                        "[jwt]",
 		"x." + jwt + ".y":          "x.[jwt].y",
 		"Cookie: a=" + jwt + "; b": "Cookie: a=[jwt]; b",
-		// addresses
+		// URLs
 		"postgres://bob:hunter22@db/x":     "postgres://bob:[url-password]@db/x",
 		"redis://:hunter22@db":             "redis://:[url-password]@db",
 		"https://a:b@c:8080/ amqp://x:y@z": "https://a:[url-password]@c:8080/ amqp://x:[url-password]@z",
@@ -236,7 +236,7 @@ func TestR5_AContextThatEndsLateEndsTheWorkToo(t *testing.T) {
 	}
 }
 
-// endingContext is a context that ends once it was asked a number of times.
+// endingContext is a context that ends after Err was called a number of times.
 type endingContext struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -256,8 +256,7 @@ func TestR5_TheRunsOfAllRulesAreRemembered(t *testing.T) {
 	}
 }
 
-// Work that grew with the square of the length would outlast the time limit of
-// the whole test run.
+// Quadratic work would exceed the timeout of the whole test run.
 func TestR5_TextMadeToBeSlowIsNot(t *testing.T) {
 	f := NewFinder(nil)
 	for name, piece := range map[string]string{

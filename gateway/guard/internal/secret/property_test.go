@@ -9,8 +9,8 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// Texts that are put together from the pieces that rules look for, in any
-// order, as no example would have them.
+// The texts combine the pieces that rules look for in random order, which
+// examples would not.
 func TestR2_NothingMoreIsFoundInWhatComesOut(t *testing.T) {
 	pieces := []string{
 		"=", ":", " ", "\n", "\"", "'", "`", "\\", "\\n", "\\\"", "]", "[", "@", "/", "://", "-", ".", "_", ",", ";", "→", "é", "12",

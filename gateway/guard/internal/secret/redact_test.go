@@ -14,14 +14,13 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// github is a token that no scanner of this repository's own takes for one
-// until it is put together.
+// github returns a token, assembled here so that secret scanners do not report
+// this file.
 func github() string { return "ghp_" + bodyOf(alnum, 36) }
 
 const hidden = "[redacted: github-token]"
 
-// redact is what becomes of a JSON value; it stays the same where nothing is
-// found.
+// redact returns a redacted JSON value, which is unchanged if nothing is found.
 func redact(tb testing.TB, value string) (string, Found) {
 	tb.Helper()
 	found, err := NewFinder(nil).Redact(context.Background(), []byte(value))
@@ -199,8 +198,8 @@ func TestRedact_IsSafeForConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-// A finder works on what is in the repository as on anything else: this reads
-// the sources of the package itself, in which nothing is a credential.
+// The sources of the package itself, which contain no credential, must have no
+// findings.
 func TestR6_TheSourcesOfThisPackageHoldNoCredential(t *testing.T) {
 	files, err := os.ReadDir(".")
 	if err != nil {
@@ -234,7 +233,7 @@ func FuzzRedact(f *testing.F) {
 	finder := NewFinder(nil)
 	f.Fuzz(func(t *testing.T, value []byte) {
 		holds(t, finder, value)
-		// The same as the text of a string, so that most of what is tried is JSON.
+		// Also as the text of a string, so that most inputs are JSON.
 		quoted := chain.AppendString([]byte(`{"token":"x","text":`), string(value))
 		holds(t, finder, append(quoted, '}'))
 	})
@@ -245,7 +244,7 @@ func holds(t *testing.T, finder *Finder, value []byte) {
 	t.Helper()
 	found, err := finder.Redact(context.Background(), value)
 	if chain.CheckValue(value) != nil {
-		return // it did not panic
+		return // it is enough that it did not panic
 	}
 	if err != nil {
 		t.Fatalf("%q: %v", value, err)
@@ -265,7 +264,7 @@ func holds(t *testing.T, finder *Finder, value []byte) {
 	}
 }
 
-// outsideOfStrings is a JSON text with every string that is a value emptied.
+// outsideOfStrings returns a JSON text with all string values emptied.
 func outsideOfStrings(value []byte) string {
 	var out bytes.Buffer
 	dec := json.NewDecoder(bytes.NewReader(value))

@@ -12,13 +12,14 @@ import (
 	"github.com/hookgate/hookgate/gateway/guard/internal/work"
 )
 
-// scriptOf reads a command line that is all there is of a call.
+// scriptOf parses a command line as if it were the whole call.
 func scriptOf(text, dir string) (Script, error) {
 	return Read(work.For(context.Background(), len(text)), text, dir)
 }
 
-// read is what Read finds, one line for each command: its directory if it has
-// one, its name and words, what it is redirected to and whose output it runs.
+// read returns the result of Read, one line per command: its directory if any,
+// its name and words, the files that it is redirected to, and the commands
+// whose output it runs.
 func read(tb testing.TB, text string) string {
 	tb.Helper()
 	script, err := scriptOf(text, "")
@@ -52,7 +53,7 @@ func read(tb testing.TB, text string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(out.String(), Opaque, "?"), "\n")
 }
 
-// sourcesOf are the programs whose output a command runs.
+// sourcesOf returns the programs whose output a command runs.
 func sourcesOf(script Script, c Command) []string {
 	var sources []string
 	for at, to := c.Runs(); at < to; at++ {
@@ -63,7 +64,7 @@ func sourcesOf(script Script, c Command) []string {
 	return sources
 }
 
-// check reads each text and compares.
+// check parses each text and compares the result.
 func check(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for text, want := range cases {
@@ -337,8 +338,8 @@ func TestPrintfFillsInWhatItsFormatSays(t *testing.T) {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Work or stack that grew with the square of the length would not end, or end
-// the process.
+// Quadratic work would not end in time, and quadratic stack would end the
+// process.
 func TestS4_LongTextThatIsNotDeepIsRead(t *testing.T) {
 	for _, piece := range []string{
 		"a ", "'a'", "$a", "\"$a\"", "a=b ", "x=1;", "a\\\n", "a[1]=b ", "${a}", "$'a'", "{a..b} ", "~", "$((1))", "<a ", "2>&1 ", "\\a",
@@ -411,7 +412,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, c := range script.Commands {
-			// S5: what Read finds, Words must not have denied.
+			// S5: MayBeIn must not deny what Read finds.
 			isWord := c.Name != "" && strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 			if isWord && !NewWords(c.Name).MayBeIn(text) {
 				t.Errorf("%q has the command %q, which Words say it cannot", text, c.Name)

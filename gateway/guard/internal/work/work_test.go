@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// countingContext ends once it was asked a number of times.
+// countingContext ends after Err was called a number of times.
 type countingContext struct {
 	context.Context //nolint:containedctx // it is one
 
