@@ -111,6 +111,7 @@ func TestWhatDoesNotWorkIsSaid(t *testing.T) {
 	conflict, _ := answering(t, 409, `{"title":"x","detail":"it was already denied by bob\u001b"}`)
 	nonsense, _ := answering(t, 200, `<html>`)
 	moved, _ := answering(t, 302, ``)
+	gone := filepath.Join(t.TempDir(), "gone")
 	for _, tc := range []struct {
 		args []string
 		code int
@@ -123,8 +124,8 @@ func TestWhatDoesNotWorkIsSaid(t *testing.T) {
 		{[]string{"allow", "x", "--url", moved}, 1, "the gateway answered with status 302"},
 		{[]string{"list", "--url", "http://127.0.0.1:1"}, 1, "cannot reach the gateway"},
 		{[]string{"allow", "x", "--input", "{", "--url", conflict}, 1, "--input is not JSON"},
-		{[]string{"allow", "x", "--input", "@/nowhere", "--url", conflict}, 1, "cannot read --input"},
-		{[]string{"allow", "x", "--token-file", "/nowhere", "--url", conflict}, 1, "cannot read --token-file"},
+		{[]string{"allow", "x", "--input", "@" + gone, "--url", conflict}, 1, "cannot read --input"},
+		{[]string{"allow", "x", "--token-file", gone, "--url", conflict}, 1, "cannot read --token-file"},
 		{[]string{"grant", "x"}, 2, `"grant" is not one of list, allow, deny`},
 		{[]string{"allow"}, 2, "allow needs the id of one approval"},
 		{[]string{"deny", "x", "y"}, 2, "deny needs the id of one approval"},

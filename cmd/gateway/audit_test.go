@@ -203,8 +203,9 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 }
 
 func TestAnAuditFileThatCannotBeOpenedIsFatal(t *testing.T) {
-	got := commandLine(t, []string{"HOOKGATE_AUDIT_FILE=/nowhere/audit.jsonl", "HOOKGATE_AUDIT_OTLP=true"}, "", "serve")
-	if got.code != 1 || !strings.Contains(got.stderr, "the audit file /nowhere/audit.jsonl") {
+	file := filepath.Join(t.TempDir(), "gone", "audit.jsonl")
+	got := commandLine(t, []string{"HOOKGATE_AUDIT_FILE=" + file, "HOOKGATE_AUDIT_OTLP=true"}, "", "serve")
+	if got.code != 1 || !strings.Contains(got.stderr, "the audit file "+file) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -233,7 +233,7 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 	if got = commandLine(t, nil, "", "check", safe); got.code != 0 || !strings.Contains(got.stdout, "warning: "+safe+":3: audit: required is true") {
 		t.Errorf("a trail without a place: code %d, stdout %q", got.code, got.stdout)
 	}
-	if got = commandLine(t, []string{"HOOKGATE_AUDIT_FILE=/nowhere/audit.jsonl"}, "", "check", safe); got.code != 0 || strings.Contains(got.stdout, ":3: audit") {
+	if got = commandLine(t, []string{"HOOKGATE_AUDIT_FILE=" + filepath.Join(t.TempDir(), "gone", "audit.jsonl")}, "", "check", safe); got.code != 0 || strings.Contains(got.stdout, ":3: audit") {
 		t.Errorf("a trail with a place, which a check does not open: code %d, stdout %q", got.code, got.stdout)
 	}
 	if got = commandLine(t, []string{"HOOKGATE_LOG_FORMAT=xml"}, "", "check"); got.code != 1 {
@@ -242,6 +242,7 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 }
 
 func TestTheEnvironmentIsReadStrictly(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
 	for pair, want := range map[string]string{
 		"HOOKGATE_MAX_IN_FLIGHT=many":              `HOOKGATE_MAX_IN_FLIGHT is "many": give a whole number`,
 		"HOOKGATE_DRAIN_TIMEOUT=5":                 `HOOKGATE_DRAIN_TIMEOUT is "5": give a duration like 30s`,
@@ -252,11 +253,11 @@ func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 		"HOOKGATE_ALLOW_ANONYMOUS=yes":             `HOOKGATE_ALLOW_ANONYMOUS is "yes": give true or false`,
 		"HOOKGATE_ADDR=0.0.0.0:0":                  "HOOKGATE_ALLOW_ANONYMOUS=true",
 		"HOOKGATE_MAX_REQUEST_BYTES=-1":            `HOOKGATE_MAX_REQUEST_BYTES is "-1": give a positive value`,
-		"HOOKGATE_CONFIG=/nowhere/x":               "gateway: /nowhere/x (HOOKGATE_CONFIG): does not exist\n",
+		"HOOKGATE_CONFIG=" + gone:                  "gateway: " + gone + " (HOOKGATE_CONFIG): does not exist\n",
 		"HOOKGATE_CONFIG=/dev/null":                "/dev/null (HOOKGATE_CONFIG): is neither a file nor a directory\n",
-		"HOOKGATE_CHAINS_DIR=/nowhere":             "/nowhere (HOOKGATE_CHAINS_DIR): the directory of chains does not exist\n",
-		"HOOKGATE_AGENTS_DIR=/nowhere":             "/nowhere (HOOKGATE_AGENTS_DIR): the directory of agents does not exist\n",
-		"HOOKGATE_CALLERS=/nowhere/x":              "/nowhere/x (HOOKGATE_CALLERS): does not exist\n",
+		"HOOKGATE_CHAINS_DIR=" + gone:              gone + " (HOOKGATE_CHAINS_DIR): the directory of chains does not exist\n",
+		"HOOKGATE_AGENTS_DIR=" + gone:              gone + " (HOOKGATE_AGENTS_DIR): the directory of agents does not exist\n",
+		"HOOKGATE_CALLERS=" + gone:                 gone + " (HOOKGATE_CALLERS): does not exist\n",
 		"HOOKGATE_MAX_TURNS=0":                     `HOOKGATE_MAX_TURNS is "0": give a positive value`,
 		"HOOKGATE_ALLOWED_HOSTS=a,http://b":        `HOOKGATE_ALLOWED_HOSTS is "a,http://b": give host names or addresses without scheme, port or path`,
 		"HOOKGATE_ALLOWED_HOSTS=b:8080":            "without scheme, port or path",

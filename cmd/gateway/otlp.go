@@ -112,14 +112,14 @@ func (o otlp) endpoint() (*url.URL, error) {
 func (o otlp) headers() (http.Header, error) {
 	name, list := o.get("HEADERS")
 	h := http.Header{}
-	for pair := range strings.SplitSeq(list, ",") {
+	for i, pair := range strings.Split(list, ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue
 		}
 		key, text, ok := strings.Cut(pair, "=")
 		key = strings.TrimSpace(key)
 		if !ok || !httpguts.ValidHeaderFieldName(key) {
-			return nil, fmt.Errorf("%s: its item %d is not of the form name=value", name, len(h)+1)
+			return nil, fmt.Errorf("%s: its item %d is not of the form name=value", name, i+1)
 		}
 		value, err := url.PathUnescape(strings.TrimSpace(text))
 		if err != nil || !httpguts.ValidHeaderFieldValue(value) {

@@ -103,7 +103,7 @@ func TestWhatACollectorIsNotAskedWithIsRefused(t *testing.T) {
 			[]string{all + "LOGS_INSECURE=false", all + "ENDPOINT=http://c"},
 			`OTEL_EXPORTER_OTLP_LOGS_INSECURE is "false", but the endpoint is http://c (OTEL_EXPORTER_OTLP_ENDPOINT): set http or https in its URL`,
 		},
-		"a header without value":   {[]string{all + "HEADERS=a=1,secret"}, "OTEL_EXPORTER_OTLP_HEADERS: its item 2 is not of the form name=value"},
+		"a header without value":   {[]string{all + "HEADERS=a=1,,a=2,secret"}, "OTEL_EXPORTER_OTLP_HEADERS: its item 4 is not of the form name=value"},
 		"a header without a name":  {[]string{all + "HEADERS= =secret"}, "OTEL_EXPORTER_OTLP_HEADERS: its item 1 is not of the form name=value"},
 		"a header badly encoded":   {[]string{all + "HEADERS=key=secret%zz"}, "OTEL_EXPORTER_OTLP_HEADERS: the value of key is not a valid header value (% must begin an encoded byte, as in %20)"},
 		"a header of two lines":    {[]string{all + "HEADERS=key=secret%0Amore"}, "OTEL_EXPORTER_OTLP_HEADERS: the value of key is not a valid header value (% must begin an encoded byte, as in %20)"},
