@@ -207,7 +207,7 @@ func auditNames(o Options) []string {
 // file's audit requirements.
 func (b *builder) checkAudit() error {
 	if b.dry {
-		return nil // where records would go is not part of the files: Check warns
+		return nil // outputs are not part of the files; Check only warns
 	}
 	return auditMistake(b.options.Audit, b.set)
 }

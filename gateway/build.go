@@ -468,7 +468,7 @@ func breakerOptions(b config.Breaker) transport.BreakerOptions {
 		Open: b.Open, HalfOpenProbes: b.HalfOpenProbes, MaxRetryAfter: b.MaxRetryAfter,
 	}
 	if o.MaxRetryAfter == 0 {
-		o.MaxRetryAfter = -1 // none, which is not its default
+		o.MaxRetryAfter = -1 // disables it; zero would mean the default
 	}
 	return o
 }
@@ -495,7 +495,7 @@ type inProcess struct{ *transport.InProcess }
 // Close implements binding.
 func (inProcess) Close() {}
 
-// settled turns the error of a constructor into a mistake of the entry.
+// settled attributes the error of a constructor to a key of the entry.
 func settled(h *config.Hook, key string) func(binding, error) (binding, error) {
 	return func(way binding, err error) (binding, error) {
 		if err != nil {
@@ -513,5 +513,5 @@ const shadowCalls = 64
 const (
 	longestTimeout = 10 * time.Minute
 	longestBudget  = time.Hour
-	longestTurn    = 24*time.Hour + 10*time.Minute // with the grace
+	longestTurn    = 24*time.Hour + 10*time.Minute // the longest turn plus its grace period
 )

@@ -22,7 +22,7 @@ const (
 	routeClientEvent      = "/v1/clients/{client}/{event}"
 	routeChainClient      = "/v1/chains/{chain}/clients/{client}"
 	routeChainClientEvent = "/v1/chains/{chain}/clients/{client}/{event}"
-	// LiteLLM appends its own path to the one that it is given.
+	// LiteLLM appends this path to the base URL that it is given.
 	routeLiteLLM      = "/v1/clients/{client}/beta/litellm_basic_guardrail_api"
 	routeChainLiteLLM = "/v1/chains/{chain}/clients/{client}/beta/litellm_basic_guardrail_api"
 )

@@ -78,7 +78,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	}
 	g.keep(r.Context(), d)
 	if verdict.Abandoned {
-		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its half still reads a deny
+		w.WriteHeader(statusHungUp) // for the metrics; a caller that only closed its sending side still reads a deny
 	}
 	return verdict, nil
 }

@@ -160,8 +160,8 @@ func appendMilliseconds(line []byte, d time.Duration) []byte {
 // history keeps the latest decisions and passes new ones to its followers.
 type history struct {
 	mu        sync.Mutex
-	latest    []*record // a ring
-	next      int       // where the next one goes
+	latest    []*record // a ring buffer
+	next      int       // the index of the next record
 	followers map[*follower]struct{}
 	closed    bool
 }

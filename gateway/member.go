@@ -35,8 +35,8 @@ type live struct {
 	events  events
 	// upkeep runs the entry's background tasks.
 	upkeep upkeep
-	warmup *warmup      // nil where there is none
-	canary *canaryWatch // nil where there is none
+	warmup *warmup      // nil if there is none
+	canary *canaryWatch // nil if there is none
 	// declared is the entry as the latest plan in force declares it.
 	declared atomic.Pointer[config.Hook]
 	// holders is the number of plans that use it; the last one to release it

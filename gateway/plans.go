@@ -13,7 +13,7 @@ import (
 type plan struct {
 	sum    string // hex digest of the files
 	chains map[string]*chain.Chain
-	hooks  []*member // in the order of the files
+	hooks  []*member // in the order in which they are asked
 	agents map[string]*agent
 	// access is nil if callers are not authenticated.
 	access  *access.Access
@@ -23,7 +23,7 @@ type plan struct {
 	members map[*chain.Participant]*member
 
 	mu       sync.Mutex
-	inside   int  // requests that are being decided by it
+	inside   int  // requests in progress
 	replaced bool // no new requests may enter
 	release  func()
 }

@@ -31,11 +31,11 @@ type platform struct {
 	server *httptest.Server // where tokens are issued
 
 	mu     sync.Mutex
-	ahead  time.Duration // of the hook's clock
-	behind time.Duration // of the issuer's clock
-	life   time.Duration // of a token
-	down   bool          // the issuer
-	asked  int           // the hook
+	ahead  time.Duration // how far the hook's clock is ahead
+	behind time.Duration // how far the issuer's clock is behind
+	life   time.Duration // validity of a token
+	down   bool          // the issuer is unavailable
+	asked  int           // number of requests to the hook
 	issued []string
 }
 
@@ -116,7 +116,7 @@ func nothingOf(t *testing.T, names ...string) {
 	}
 }
 
-// issuing is a platform with tokens that are JWTs.
+// issuing is a platform whose tokens are JWTs.
 func issuing(t *testing.T, issue func(*platform, http.ResponseWriter, *http.Request)) *platform {
 	t.Helper()
 	p := &platform{t: t, issuer: credentialtest.NewJWTIssuer(t, "key-1"), life: 5 * time.Minute, refusal: http.StatusUnauthorized}
@@ -144,15 +144,15 @@ func issuing(t *testing.T, issue func(*platform, http.ResponseWriter, *http.Requ
 
 func (p *platform) expires() time.Time { return time.Now().Add(p.life - p.behind) }
 
-// token issues one; the caller holds the lock.
+// token issues a token. The caller holds the lock.
 func (p *platform) token(audience string) string {
 	token := p.issuer.Sign(p.t, map[string]any{"aud": audience, "exp": p.expires().Unix()})
 	p.issued = append(p.issued, token)
 	return token
 }
 
-// hook verifies what it is asked with, and says all that it was sent where it
-// refuses.
+// hook verifies the credential of each request. A refusal echoes everything
+// that was sent.
 func (p *platform) hook() *httptest.Server {
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// authority signs certificates, and names itself in them.
+// authority signs certificates that contain its name.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -81,18 +81,18 @@ func (a authority) issue(t *testing.T, until time.Time) (certPEM, keyPEM string)
 	return certPEM, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// volume is a directory that changes as a mounted Secret does.
+// volume is a directory that changes like a mounted Secret.
 type volume struct {
 	t        *testing.T
 	dir      string
 	revision int
 }
 
-// swap puts another revision in place of the one that is there.
+// swap replaces the revision.
 func (v *volume) swap(texts map[string]string) {
 	v.t.Helper()
 	link := filepath.Join(v.dir, "..data")
-	before, _ := os.Readlink(link) // there is none at first
+	before, _ := os.Readlink(link) // an error means that there is none yet
 	v.revision++
 	next := fmt.Sprintf("..revision_%d", v.revision)
 	for name, text := range texts {
@@ -113,13 +113,13 @@ func (v *volume) swap(texts map[string]string) {
 	}
 }
 
-// generation is all that two sides know of each other at a time.
+// generation holds the credentials of both sides at one time.
 type generation struct {
 	token              string
 	servers, clients   authority
 	clientPEM, keyPEM  string
 	serving            tls.Certificate
-	arrived, forbidden atomic.Bool // at the hook
+	arrived, forbidden atomic.Bool // set by the hook
 }
 
 func newGeneration(t *testing.T, n int) *generation {
@@ -138,12 +138,12 @@ func newGeneration(t *testing.T, n int) *generation {
 	return g
 }
 
-// mutual is a hook that knows generations. It takes a question whose token and
-// client certificate are both of one that it has not forbidden.
+// mutual is a hook with generations of credentials. It accepts a request whose
+// token and client certificate belong to a generation that is not forbidden.
 type mutual struct {
 	*httptest.Server
 	generations []*generation
-	serving     atomic.Int64 // the generation of its own certificate
+	serving     atomic.Int64 // the generation of its server certificate
 }
 
 func newMutual(t *testing.T, generations []*generation, http2 bool) *mutual {
@@ -210,7 +210,7 @@ hooks:
 				load.goOn(t)
 				secrets.swap(of(before, next))
 				eventually(t, "the hook is asked with the next secrets", next.arrived.Load)
-				load.goOn(t) // until nobody is left who began with the old ones
+				load.goOn(t) // until no call that started with the old ones remains
 				before.forbidden.Store(true)
 				hook.serving.Store(int64(n + 1))
 			}
@@ -225,11 +225,12 @@ hooks:
 			for _, cause := range []string{"status", "tls", "reset", "connect", "auth", "timeout", "malformed", "breaker_open"} {
 				r.wantMetric(fmt.Sprintf(`hookgate_hook_failures_total{binding="webhook",cause=%q,hook="h"}`, cause), "0")
 			}
-			// The entry is still the one that it was.
+			// The entry has kept its state.
 			if body := r.do(http.MethodGet, r.base+"/v1/hooks", "").body; !strings.Contains(body, fmt.Sprintf(`"allow":%d,`, asked)) {
 				t.Errorf("after %d decisions the hooks are %s", asked, body)
 			}
-			// The gauge is of what is in force: the bundle still has the one before.
+			// The gauges are about the files in force. The CA bundle still
+			// contains the previous CA, which expires first.
 			latest := generations[len(generations)-1]
 			block, _ := pem.Decode([]byte(latest.clientPEM))
 			leaf, err := x509.ParseCertificate(block.Bytes)
@@ -243,10 +244,10 @@ hooks:
 	}
 }
 
-// seconds is a time as a metric has it.
+// seconds formats a time as a metric's value.
 func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.Unix()), 'g', -1, 64) }
 
-// load is callers who ask one call after the other.
+// load is a set of callers that send one call after the other.
 type load struct {
 	answered []atomic.Int64
 	ending   chan struct{}
@@ -277,7 +278,7 @@ func newLoad(r *running, callers int) *load {
 	return l
 }
 
-// quietly asks from a goroutine of its own.
+// quietly sends a call; unlike decide it can be used on any goroutine.
 func (r *running) quietly() string {
 	response, err := r.client.Post(r.base+"/v1/decide", "application/json", strings.NewReader(preText))
 	if err != nil {
@@ -290,8 +291,8 @@ func (r *running) quietly() string {
 	return strings.TrimSpace(string(body))
 }
 
-// goOn returns when everybody has had two more answers, to questions that were
-// all put after it was called but for the first of each.
+// goOn returns when every caller has received two more answers. All but the first
+// belong to calls that started after goOn was called.
 func (l *load) goOn(t *testing.T) {
 	t.Helper()
 	for i := range l.answered {
@@ -300,7 +301,7 @@ func (l *load) goOn(t *testing.T) {
 	}
 }
 
-// stop ends the load and returns how many answers there were.
+// stop ends the load and returns the number of answers.
 func (l *load) stop() (all int64) {
 	close(l.ending)
 	l.callers.Wait()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Options are what an [Access] is made of.
+// Options configure an [Access].
 type Options struct {
 	Rules Rules
 	// Before is the previous access, whose counts and keys are kept if they

@@ -205,7 +205,7 @@ type authority struct {
 	asked  atomic.Int64
 	mu     sync.Mutex
 	answer http.HandlerFunc // nil means a valid response
-	ids    []string         // of its keys, which are all the same
+	ids    []string         // the ids of its keys, all of which are the same key
 }
 
 func newAuthority(t *testing.T) *authority {

@@ -45,8 +45,8 @@ type keys struct {
 
 	mu      sync.Mutex
 	have    []jose.JSONWebKey
-	fetched time.Time     // when have was
-	tried   time.Time     // when that was tried last
+	fetched time.Time     // when have was fetched
+	tried   time.Time     // when the last fetch started
 	asking  chan struct{} // closed when the fetch in progress ends; nil if there is none
 }
 

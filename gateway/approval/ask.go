@@ -14,7 +14,7 @@ import (
 type Asking struct {
 	// Chain, Asker and DecisionID are those of the [Question].
 	Chain, Asker, DecisionID string
-	// Request is the call.
+	// Request is the call to ask about.
 	Request *chain.Request
 	// Timeout is how long it may take, and Late the failure cause when it runs
 	// out.

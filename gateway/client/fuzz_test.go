@@ -8,9 +8,9 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-// FuzzRead gives every client any body. Whatever is read is an envelope, and
-// whatever is answered a JSON object; what is not read is denied; and nothing
-// but an allow becomes one.
+// FuzzRead sends arbitrary bodies to every client. An accepted body yields a
+// valid envelope; every answer is a JSON object; a body that cannot be read is
+// denied; and nothing but an allow is answered with one.
 func FuzzRead(f *testing.F) {
 	clients := All()
 	for i, c := range clients {

@@ -57,7 +57,7 @@ type callersReading struct {
 	*reading
 	chains  []string // the existing chains
 	issuers []string // the declared issuers
-	trusts  bool     // client_ca_file is there, good or not
+	trusts  bool     // client_ca_file is present, valid or not
 	hashes  map[[sha256.Size]byte]string
 	rules   access.Rules
 }

@@ -12,7 +12,8 @@ import (
 type Chain struct {
 	Name string
 	// Budget is the maximum duration of a decision: the smaller one of the
-	// operator's file and the chain's own. The default is 20 s.
+	// operator's and the chain's own, if the chain sets one. An operator's file
+	// without a budget counts as 20 s, and so does a chain that has neither.
 	Budget time.Duration
 	// OnUncovered denies if either file says so, otherwise allows.
 	OnUncovered chain.Coverage

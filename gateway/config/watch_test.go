@@ -232,7 +232,7 @@ func TestF10_ADirectoryThatALoadBroughtIsReportedOnceMore(t *testing.T) {
 
 // live watches a volume on the real file system, and loads as the gateway does.
 type live struct {
-	sets chan *Set // each that was accepted
+	sets chan *Set // each set that was valid
 	stop func()
 }
 

@@ -175,7 +175,7 @@ func TestAnInputIsChangedAndWhatIsTypedStays(t *testing.T) {
 	b.do(chromedp.Click(card(id) + "button.allow"))
 	b.wantDecision(first, `{"decision":"modify","input":{"command": "git push", "n": 9007199254740993}`)
 	b.wait(`document.querySelectorAll("[data-approval]").length === 1`)
-	for _, a := range b.gateway.Waiting(1) { // answered elsewhere
+	for _, a := range b.gateway.Waiting(1) { // answered over the API
 		b.gateway.Reply(a.ID, `{"behavior":"deny"}`)
 	}
 	b.wantDecision(second, "a person said no")
@@ -186,7 +186,7 @@ func TestThePageIsUsedWithTheKeyboardAlone(t *testing.T) {
 	b := open(t)
 	b.wait(`document.getElementById("live").textContent === "live"`)
 	for _, tc := range []struct {
-		stop, want string // where Tab leads to, and what Enter there does
+		stop, want string // the element that Tab reaches, and the effect of Enter there
 	}{{"message", "a person said no"}, {"deny", "a person said no"}, {"allow", `{"decision":"allow"}`}} {
 		answer := b.gateway.Ask(t.Context(), call)
 		b.wait(`document.querySelectorAll("[data-approval]").length === 1`)
@@ -235,7 +235,7 @@ func TestNothingThatAnAgentWroteIsRun(t *testing.T) {
 	evil := `</textarea></pre><script>window.owned=1</script><img src=x onerror='window.owned=1'><a href='javascript:window.owned=1'>x</a>` + "\u202e\u2066\x7f"
 	answer := b.gateway.Ask(t.Context(), strings.NewReplacer("git push --force", evil, "agent-1", evil, `"/repo","agent_id"`, `"`+evil+`","agent_id"`, `"shell"`, `"`+evil+`"`).Replace(call))
 	id := b.gateway.Waiting(1)[0].ID
-	for range 2 { // as it comes, and as it is loaded
+	for range 2 { // inserted by the script, and after a reload
 		b.wait(`document.querySelectorAll("[data-approval]").length === 1`)
 		if owned := eval[bool](b, `window.owned !== undefined || document.querySelectorAll("main script, main img, main a").length > 0`); owned {
 			t.Error("what the agent wrote is part of the page")

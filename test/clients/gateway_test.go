@@ -88,7 +88,7 @@ func startGateway(t *testing.T) gateway {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have been killed already
-		_ = cmd.Wait()         // which says that it was killed
+		_ = cmd.Wait()         // its status is that it was killed
 		if t.Failed() {
 			t.Logf("the gateway's log:\n%s", &log)
 		}

@@ -24,7 +24,7 @@ type model struct {
 	ended chan struct{}
 
 	mu     sync.Mutex
-	asked  bool     // whether the command was asked for
+	asked  bool     // whether the command was requested
 	shown  []string // bodies of the requests for the model's next message
 	others []string // other requests
 }

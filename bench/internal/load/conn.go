@@ -18,8 +18,8 @@ type conn struct {
 	busy   bool
 	unsent []byte
 	answer []byte // the bytes received so far
-	total  int    // length of the whole answer; 0 while unknown
-	body   int    // where its body begins
+	total  int    // length of the whole response; 0 while unknown
+	body   int    // offset of its body
 }
 
 func dial(where netip.AddrPort) (*conn, error) {

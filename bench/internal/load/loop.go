@@ -23,10 +23,10 @@ type loop struct {
 	conns  map[int32]*conn
 	idle   []*conn
 	epoch  time.Time
-	due    time.Duration   // of the next question at a rate
+	due    time.Duration   // of the next request at a rate
 	late   []time.Duration // due times of requests that found no idle connection
-	counts bool            // the warm time is over
-	left   int             // answers that are waited for, with Once
+	counts bool            // the warm-up is over
+	left   int             // outstanding responses, with Once
 	result Result
 }
 

@@ -16,7 +16,7 @@ import (
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	log   string        // the file that has what it says
+	log   string        // the file with its output
 	ended chan struct{} // closed when it has ended and err is set
 	err   error
 }

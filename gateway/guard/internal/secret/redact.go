@@ -57,7 +57,7 @@ type redaction struct {
 	text   []byte // the current string, decoded
 	name   []byte // the name of the next value's member
 	named  []byte // the value of a member "name", for a sibling "value"
-	opened bool   // a private key goes on in the next string
+	opened bool   // a private key continues in the next string
 }
 
 var errNotJSON = errors.New("the value is not JSON: a string has no end")
