@@ -205,7 +205,7 @@ func TestArgumentsOfAuditThatMeanNothingAreRefused(t *testing.T) {
 func TestAnAuditFileThatCannotBeOpenedIsFatal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "gone", "audit.jsonl")
 	got := commandLine(t, []string{"HOOKGATE_AUDIT_FILE=" + file, "HOOKGATE_AUDIT_OTLP=true"}, "", "serve")
-	if got.code != 1 || !strings.Contains(got.stderr, "the audit file "+file) {
+	if got.code != 1 || !strings.Contains(got.stderr, "gateway: HOOKGATE_AUDIT_FILE: the audit file "+file) {
 		t.Errorf("%+v", got)
 	}
 }

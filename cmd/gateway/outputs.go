@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -24,7 +25,7 @@ func (p *program) auditOutputs(ctx context.Context, s settings, log *slog.Logger
 	if s.AuditFile != "" {
 		file, err := audit.OpenFile(audit.FileOptions{Path: s.AuditFile, MaxBytes: s.AuditFileMaxBytes, Keep: s.AuditFileKeep})
 		if err != nil {
-			return all, err
+			return all, fmt.Errorf("%sAUDIT_FILE: %w", prefix, err)
 		}
 		all = append(all, audit.Output{Name: "file", Sink: file, Durable: true})
 	}

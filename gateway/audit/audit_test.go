@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -436,8 +437,43 @@ func TestAFileHasOneWriterAndHasToBeOurs(t *testing.T) {
 			t.Errorf("error %v, want …%s", err, want)
 		}
 	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(FileOptions{Path: path}); err == nil || err.Error() != "the audit file "+path+": is not a regular file" {
+		t.Errorf("a pipe: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := OpenFile(FileOptions{Path: filepath.Join(path, "x")}); err == nil {
 		t.Error("a file in a file was opened")
+	}
+}
+
+func TestAFileThatIsNoneOfOursIsLeftAsItIs(t *testing.T) {
+	for text, ours := range map[string]bool{
+		"hello": false, "hello\n": false, "hello\nwor": false, `{"a":1}`: false, "{}": false, `{"n"`: true, `{"n":1,"prev":"00`: true,
+		"\x00\x00\x00": true, "\x00\x00\x00x": false, "{": true, "": true, " ": false,
+	} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenFile(FileOptions{Path: path})
+		if (err == nil) != ours {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err == nil {
+			closed(t, f)
+			text = ""
+		}
+		if left, err := os.ReadFile(path); err != nil || string(left) != text {
+			t.Errorf("%q became %q: %v", text, left, err)
+		}
 	}
 }
 

@@ -57,7 +57,10 @@ func OpenFile(o FileOptions) (*File, error) {
 		return nil, fmt.Errorf("the audit file %s: %w", o.Path, err)
 	}
 	if err := f.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("the audit file %s: %w", o.Path, err), f.Close())
+		if f.file != nil {
+			_ = f.file.Close() // nothing was written to it
+		}
+		return nil, errors.Join(fmt.Errorf("the audit file %s: %w", o.Path, err), f.lock.Close())
 	}
 	return f, nil
 }
@@ -70,14 +73,13 @@ func (f *File) open() error {
 	if f.file, err = os.OpenFile(f.options.Path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
-	last, size, err := lastLine(f.file)
+	last, rest, err := lastLine(f.file)
 	if err != nil {
 		return err
 	}
-	if err := f.file.Truncate(size); err != nil {
-		return err
+	if last == nil && !mayBeLine(rest) {
+		return errors.New("it is not an audit file, and is left as it is: it begins with something else than a record")
 	}
-	f.size = size
 	if last == nil && len(earlier) > 0 { // the process died during a rotation
 		before, err := os.Open(earlier[len(earlier)-1])
 		if err != nil {
@@ -98,30 +100,48 @@ func (f *File) open() error {
 		}
 		f.next, f.prev = line.N+1, sha256.Sum256(last)
 	}
+	// Only now is the file known to be an audit file.
+	info, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	f.size = info.Size() - int64(len(rest))
+	if err := f.file.Truncate(f.size); err != nil {
+		return err
+	}
 	return syncDir(filepath.Dir(f.options.Path))
 }
 
+// mayBeLine says whether text can be the beginning of a line that was not written
+// completely. After a power failure it may also be a block of zeros.
+func mayBeLine(text []byte) bool {
+	n := min(len(text), len(lineBegin))
+	return string(text[:n]) == lineBegin[:n] || len(bytes.Trim(text, "\x00")) == 0
+}
+
 // lastLine returns the last complete line of a file, nil if there is none, and
-// the offset of its end.
-func lastLine(f *os.File) ([]byte, int64, error) {
+// what follows it.
+func lastLine(f *os.File) (line, rest []byte, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("is not a regular file")
 	}
 	begin := max(info.Size()-largestTail, 0)
 	tail, err := io.ReadAll(io.NewSectionReader(f, begin, info.Size()-begin))
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	end := bytes.LastIndexByte(tail, '\n')
 	if end < 0 {
 		if begin > 0 {
-			return nil, 0, errors.New("its last line has no end")
+			return nil, nil, errors.New("its last line has no end")
 		}
-		return nil, 0, nil
+		return nil, tail, nil
 	}
-	line := tail[:end]
-	return line[bytes.LastIndexByte(line, '\n')+1:], begin + int64(end) + 1, nil
+	return tail[bytes.LastIndexByte(tail[:end], '\n')+1 : end], tail[end+1:], nil
 }
 
 // earlierFiles returns the rotated files, oldest first.
@@ -248,11 +268,11 @@ func (f *File) sizeOf(file *os.File) (int64, error) {
 	if err != nil || info.Size() == 0 {
 		return 0, err
 	}
-	last, size, err := lastLine(file)
-	if err == nil && (size != info.Size() || sha256.Sum256(last) != f.prev) {
+	last, rest, err := lastLine(file)
+	if err == nil && (len(rest) > 0 || sha256.Sum256(last) != f.prev) {
 		err = errors.New("the file has other content than the gateway wrote to it: move it away, and a new one continues the chain")
 	}
-	return size, err
+	return info.Size(), err
 }
 
 // rotate renames the current file and starts the next.
