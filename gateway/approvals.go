@@ -174,7 +174,7 @@ func (g *Gateway) seen(r *http.Request, f approval.Filter) approval.Filter {
 }
 
 func approvalsUnreachable(err error) *problem {
-	return &problem{status: http.StatusServiceUnavailable, title: "Approvals cannot be reached", detail: err.Error(), retryAfter: 5}
+	return &problem{status: http.StatusServiceUnavailable, title: "Approvals store unavailable", detail: err.Error(), retryAfter: 5}
 }
 
 // followApprovals streams pending approvals and their changes as server-sent
@@ -283,9 +283,9 @@ func refusedAnswer(err error) *problem {
 	_, isUnusable := errors.AsType[*approval.UnusableError](err)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
-		return &problem{status: http.StatusNotFound, title: "Unknown approval", detail: "there is no approval of that id: those that were settled are forgotten after a day"}
+		return &problem{status: http.StatusNotFound, title: "Unknown approval", detail: "there is no approval with that id: settled approvals are deleted after a day"}
 	case isSettled:
-		return &problem{status: http.StatusConflict, title: "No answer needed", detail: fmt.Sprintf("approval %s needs no answer any more: %s", settled.Approval.ID, settled.Error())}
+		return &problem{status: http.StatusConflict, title: "No answer needed", detail: fmt.Sprintf("approval %s no longer needs an answer: %s", settled.Approval.ID, settled.Error())}
 	case isUnusable:
 		return unusableAnswer(err)
 	}
@@ -293,7 +293,7 @@ func refusedAnswer(err error) *problem {
 }
 
 func unusableAnswer(err error) *problem {
-	return &problem{status: http.StatusBadRequest, title: "Not an answer", detail: "the body is not an answer: " + err.Error()}
+	return &problem{status: http.StatusBadRequest, title: "Invalid answer", detail: "the body is not a valid answer: " + err.Error()}
 }
 
 // parseApprovalAnswer parses the body of an answer; unknown fields are errors.
@@ -317,9 +317,9 @@ func parseApprovalAnswer(text []byte) (approval.Answer, error) {
 		a.Allow = true
 	case "deny":
 	case "":
-		return approval.Answer{}, errors.New("behavior is missing: say allow or deny")
+		return approval.Answer{}, errors.New("behavior is missing: use allow or deny")
 	default:
-		return approval.Answer{}, fmt.Errorf("behavior is %.40q: say allow or deny", behavior)
+		return approval.Answer{}, fmt.Errorf("behavior is %.40q: use allow or deny", behavior)
 	}
 	return a, nil
 }

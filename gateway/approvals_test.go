@@ -81,7 +81,7 @@ func TestAPersonsAnswerIsTheDecision(t *testing.T) {
 	for name, tc := range map[string]struct{ says, want, state string }{
 		"allow":              {`{"behavior":"allow"}`, `{"decision":"allow"}`, "allowed"},
 		"allow with a word":  {`{"behavior":"allow","message":"go on"}`, `{"decision":"allow"}`, "allowed"},
-		"deny":               {`{"behavior":"deny"}`, `{"decision":"deny","reason":"denied by hook 'person': a person said no"}`, "denied"},
+		"deny":               {`{"behavior":"deny"}`, `{"decision":"deny","reason":"denied by hook 'person': a person denied this call"}`, "denied"},
 		"deny with a word":   {`{"behavior":"deny","message":"not <today>"}`, `{"decision":"deny","reason":"denied by hook 'person': not <today>"}`, "denied"},
 		"allow with another": {`{"behavior":"allow","updated_input":{"n": 9007199254740993,"h":"<>&"}}`, `{"decision":"modify","input":{"n": 9007199254740993,"h":"<>&"},"reason":"hook 'person': the person who allowed it changed the input"}`, "allowed"},
 	} {
@@ -123,12 +123,12 @@ func TestTheHooksBehindAPersonHaveTheirOwnTimeAndSeeWhatHeChanged(t *testing.T) 
 
 func TestNobodyAnswersAndTheCallIsDenied(t *testing.T) {
 	r := approvals(t, Options{}, strings.Replace(asksPerson, "60000", "1000", 1))
-	want := `{"decision":"deny","reason":"hook 'person' could not answer and denies on failure: nobody answered within 1s"}`
+	want := `{"decision":"deny","reason":"hook 'person' could not answer and denies on failure: no person answered within 1s"}`
 	if got := r.ask("", preText); got.body != want {
 		t.Errorf("status %d: %s, want %s", got.status, got.body, want)
 	}
 	p := r.listApprovals("?state=any")[0]
-	if got := r.answer(p.ID, `{"behavior":"allow"}`); got.status != http.StatusConflict || !strings.Contains(got.body, "needs no answer any more: it expired at ") {
+	if got := r.answer(p.ID, `{"behavior":"allow"}`); got.status != http.StatusConflict || !strings.Contains(got.body, "no longer needs an answer: it expired at ") {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 	r.wantMetric(`hookgate_decisions_total{cause="timeout",chain="operator",decision="deny",event="pre_tool_use",tool="other"}`, "1")
@@ -137,7 +137,7 @@ func TestNobodyAnswersAndTheCallIsDenied(t *testing.T) {
 func TestACallerThatWaitsLessIsAnsweredInItsTime(t *testing.T) {
 	r := approvals(t, Options{}, asksPerson)
 	got := r.do(http.MethodPost, r.base+"/v1/decide", preText, header("X-Hookgate-Timeout-Ms", "900"))
-	want := `hook 'person' could not answer within the 900 ms that the caller waits: nobody answered within `
+	want := `hook 'person' could not answer within the 900 ms that the caller waits: no person answered within `
 	if _, reason := decisionIn(t, got.body); !strings.HasPrefix(reason, want) {
 		t.Errorf("the reason is %s", reason)
 	}
@@ -176,17 +176,17 @@ func TestAnAnswerThatIsNoneIsRefusedAndSaysWhy(t *testing.T) {
 		status   int
 		want     string
 	}{
-		{id, `{}`, 400, `behavior is missing: say allow or deny`},
-		{id, `{"behavior":"Allow"}`, 400, `behavior is \"Allow\": say allow or deny`},
+		{id, `{}`, 400, `behavior is missing: use allow or deny`},
+		{id, `{"behavior":"Allow"}`, 400, `behavior is \"Allow\": use allow or deny`},
 		{id, `{"behavior":true}`, 400, `behavior at byte 12 is not a string`},
 		{id, `{"behavior":"allow","behavior":"deny"}`, 400, `duplicate`},
 		{id, `{"behavior":"allow","by":"me"}`, 400, `unknown field \"by\"`},
 		{id, `{"behavior":"allow","updated_input":[]}`, 400, `updated_input cannot be used: it is not a JSON object`},
 		{id, `{"behavior":"allow","updated_input":null}`, 400, `updated_input cannot be used: it is not a JSON object`},
-		{id, `{"behavior":"deny","updated_input":{}}`, 400, `updated_input goes with allow`},
-		{id, `{"behavior":"allow","digest":"x"}`, 400, `digest is that of another call`},
-		{"00000000-0000-7000-8000-000000000000", `{"behavior":"allow"}`, 404, `there is no approval of that id`},
-		{"nonsense", `{"behavior":"allow"}`, 404, `there is no approval of that id`},
+		{id, `{"behavior":"deny","updated_input":{}}`, 400, `updated_input is only for allow`},
+		{id, `{"behavior":"allow","digest":"x"}`, 400, `digest belongs to another call`},
+		{"00000000-0000-7000-8000-000000000000", `{"behavior":"allow"}`, 404, `there is no approval with that id`},
+		{"nonsense", `{"behavior":"allow"}`, 404, `there is no approval with that id`},
 	} {
 		if got := r.answer(tc.id, tc.body); got.status != tc.status || !strings.Contains(got.body, tc.want) {
 			t.Errorf("%s: status %d: %s, want %d and %s", tc.body, got.status, got.body, tc.status, tc.want)
@@ -214,7 +214,7 @@ func TestAResultIsPutToAPersonToo(t *testing.T) {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 	r.answer(p.ID, `{"behavior":"deny"}`)
-	if got := <-decision; !strings.Contains(got.body, "a person said no") {
+	if got := <-decision; !strings.Contains(got.body, "a person denied this call") {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 }
@@ -270,7 +270,7 @@ func TestAListCanBeNarrowed(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"?status=any": `there is no filter \"status\": known are state, chain, tool, agent, limit`,
+		"?status=any": `unknown filter \"status\": known are state, chain, tool, agent, limit`,
 		"?state=open": `state \"open\" is not one of pending, allowed, denied, expired, withdrawn, or any`,
 		"?limit=0":    `limit is \"0\": give a whole number from 1 to 500`,
 	} {
@@ -371,14 +371,14 @@ func TestAnAgentIsToldWhyNobodyAnswered(t *testing.T) {
 	r := start(t, Options{
 		AgentsDir: agentDir(t, "asks", "permission: true\npermission_default: ask\npermission_ask_timeout_secs: 1\n"), StateDir: t.TempDir(),
 	})
-	if line := r.turn(aTurn)[0]; !strings.Contains(line, `"message":"denied: permission_default of this agent's profile is ask, and nobody answered within 1s"`) {
+	if line := r.turn(aTurn)[0]; !strings.Contains(line, `"message":"denied: permission_default of this agent's profile is ask, and no person answered within 1s"`) {
 		t.Errorf("the agent is told %s", line)
 	}
 }
 
 func TestAStoreThatCannotBeReachedDeniesAndIsSaid(t *testing.T) {
 	r := approvals(t, Options{DatabaseURL: "postgres://u:CANARY@127.0.0.1:1/x?sslmode=disable"}, asksPerson)
-	want := `{"decision":"deny","reason":"hook 'person' could not answer and denies on failure: the store of approvals cannot be reached"}`
+	want := `{"decision":"deny","reason":"hook 'person' could not answer and denies on failure: the approvals store is unavailable"}`
 	if got := r.ask("", preText); got.body != want {
 		t.Errorf("status %d: %s, want %s", got.status, got.body, want)
 	}
@@ -388,7 +388,7 @@ func TestAStoreThatCannotBeReachedDeniesAndIsSaid(t *testing.T) {
 	}
 	r.wantMetric("hookgate_approvals_store_up", "0")
 	for _, got := range []reply{r.do(http.MethodGet, r.base+"/v1/approvals", ""), r.answer("x", `{"behavior":"allow"}`)} {
-		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "the store of approvals cannot be reached") {
+		if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "the approvals store is unavailable") {
 			t.Errorf("status %d: %s", got.status, got.body)
 		}
 	}
@@ -402,7 +402,7 @@ func TestAStoreThatCannotBeReachedDeniesAndIsSaid(t *testing.T) {
 func TestG3_ApprovalsWithoutAPlaceOrWithOneOfAnotherAreFatalAtTheStart(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": asksPerson})
 	_, err := New(Options{ConfigFile: dir + "/hooks.yaml"})
-	if err == nil || !strings.Contains(err.Error(), `hooks.yaml:4: hooks[0] "person": use: approvals have no place where they are kept: set HOOKGATE_STATE_DIR`) {
+	if err == nil || !strings.Contains(err.Error(), `hooks.yaml:4: hooks[0] "person": use: no approvals store is configured: set HOOKGATE_STATE_DIR`) {
 		t.Errorf("without a place: %v", err)
 	}
 	b, err := state.OpenBolt(state.BoltOptions{Dir: dir})
@@ -441,7 +441,7 @@ func TestStateIsNotOpenedBeforeItIsNeeded(t *testing.T) {
 
 func TestACheckSaysThatApprovalsHaveNoPlace(t *testing.T) {
 	file := files(t, map[string]string{"hooks.yaml": asksPerson}) + "/hooks.yaml"
-	for dir, want := range map[string]string{"": "warning: " + file + `:4: hooks[0] "person": approvals have no place where they are kept`, t.TempDir(): ""} {
+	for dir, want := range map[string]string{"": "warning: " + file + `:4: hooks[0] "person": no approvals store is configured`, t.TempDir(): ""} {
 		report, err := Check(Options{ConfigFile: file, StateDir: dir})
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,7 @@ issuers: [{name: ours, url: "`+issuer.URL+`", audiences: [hookgate]}]
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := r.do(http.MethodPost, r.base+"/v1/chains/team-a/decide", preText, bearer(tc.token))
-			wantRefusal(t, got, http.StatusUnauthorized, "the gateway does not know who sends this")
+			wantRefusal(t, got, http.StatusUnauthorized, "the gateway cannot authenticate the caller")
 			if strings.Contains(got.body, tc.token) {
 				t.Error("the refusal repeats the token")
 			}

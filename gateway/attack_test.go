@@ -57,7 +57,7 @@ func TestAttack_WithoutAGoodTokenNothingIsDecided(t *testing.T) {
 		if got.header.Get("WWW-Authenticate") == "" || got.header.Get("Connection") != "" && got.header.Get("Connection") != "close" {
 			t.Errorf("answer %d: headers %v", i, got.header)
 		}
-		wantRefusal(t, got, http.StatusUnauthorized, "the gateway does not know who sends this")
+		wantRefusal(t, got, http.StatusUnauthorized, "the gateway cannot authenticate the caller")
 		if strings.Contains(got.body, "alice") || strings.Contains(got.body, wrong) {
 			t.Errorf("answer %d repeats a secret: %s", i, got.body)
 		}
@@ -69,7 +69,7 @@ func TestAttack_WithoutAGoodTokenNothingIsDecided(t *testing.T) {
 		t.Errorf("Claude Code is told %+v", native)
 	}
 	native = r.do(http.MethodPost, r.base+"/v1/chains/team-b/clients/claude-code/PreToolUse", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}`, bearer("alice-new"))
-	if native.status != http.StatusOK || !strings.Contains(native.body, `"permissionDecision":"deny"`) || !strings.Contains(native.body, "does not reach this chain") {
+	if native.status != http.StatusOK || !strings.Contains(native.body, `"permissionDecision":"deny"`) || !strings.Contains(native.body, "may not use this chain") {
 		t.Errorf("Claude Code is told %+v", native)
 	}
 	r.wantMetric(`hookgate_auth_failures_total{reason="missing"}`, "2")

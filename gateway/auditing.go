@@ -42,7 +42,7 @@ func (g *Gateway) keep(ctx context.Context, d decision) {
 	g.traceDecision(ctx, &d)
 	g.history.add(r)
 	if v.Cause == chain.Internal {
-		g.log.LogAttrs(ctx, slog.LevelError, "a decision met a fault of the gateway", slog.String("decision_id", d.id), slog.String("fault", v.Detail))
+		g.log.LogAttrs(ctx, slog.LevelError, "the gateway had an internal fault during a decision", slog.String("decision_id", d.id), slog.String("fault", v.Detail))
 	}
 	if g.options.DecisionLog == nil {
 		return
@@ -70,7 +70,7 @@ func (g *Gateway) audit(ctx context.Context, d *decision, r *record) *record {
 	return r
 }
 
-var errHurried = errors.New("its caller wants the answer sooner than it could be told that the record is safe")
+var errHurried = errors.New("the caller's deadline passed before the record was durable")
 
 // waiting limits the wait for a durable record to the caller's own deadline. A
 // caller that sent one gets a deny in time instead of no response.
@@ -87,15 +87,15 @@ func (g *Gateway) withhold(ctx context.Context, d *decision, why error) *record 
 	d.withheld = true
 	d.verdict.Outcome = chain.Outcome{
 		Decision: chain.Deny,
-		Reason:   "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)",
+		Reason:   "the gateway withholds its decision: the audit record, which its configuration requires, could not be written durably; see the gateway's log",
 	}
 	if ctx.Err() != nil { // the caller hung up, so nothing is withheld from anybody
 		d.verdict.Abandoned = true
-		d.verdict.Outcome.Reason = "the caller stopped waiting before the record of what was decided was safe"
+		d.verdict.Outcome.Reason = "the caller disconnected before the audit record of the decision was durable"
 		return newRecord(d)
 	}
 	g.metrics.Audit().Withheld()
-	g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld, since its record is not safe",
+	g.log.LogAttrs(ctx, slog.LevelError, "a decision is withheld because its audit record is not durable",
 		slog.String("decision_id", d.id), slog.Any("error", why))
 	return newRecord(d)
 }
@@ -170,7 +170,7 @@ func newTrail(o Options, observer audit.Observer) *audit.Trail {
 // auditOutput returns the audit output that writes to the gateway's state.
 func (k *keeper) auditOutput() (audit.Output, error) {
 	if !k.configured() {
-		return audit.Output{}, errors.New("the audit trail is to go to where approvals are kept (HOOKGATE_AUDIT_STATE), and that is nowhere: set HOOKGATE_DATABASE_URL or HOOKGATE_STATE_DIR")
+		return audit.Output{}, errors.New("HOOKGATE_AUDIT_STATE writes audit records to the approvals store, and there is none: set HOOKGATE_DATABASE_URL or HOOKGATE_STATE_DIR")
 	}
 	return audit.Output{Name: "state", Sink: keptRecords{k}, Durable: true}, nil
 }
@@ -218,7 +218,7 @@ func auditMistake(outputs []audit.Output, set *config.Set) error {
 	if !auditOf(set).Required || slices.ContainsFunc(outputs, func(out audit.Output) bool { return out.Durable }) {
 		return nil
 	}
-	return set.Operator.AuditMistake("required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true")
+	return set.Operator.AuditMistake("required is true, but no output keeps records durably: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true")
 }
 
 // auditOf returns the audit settings of a set of files.

@@ -114,7 +114,7 @@ func TestG12_TheRecordIsSafeBeforeAnAllowLeaves(t *testing.T) {
 func TestG12_AnAllowThatCouldNotBeRecordedIsWithheld(t *testing.T) {
 	r, b := recorded(t, "{required: true}")
 	b.fail(errors.New("disk full"))
-	const reason = "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)"
+	const reason = "the gateway withholds its decision: the audit record, which its configuration requires, could not be written durably; see the gateway's log"
 	for _, envelope := range []string{preText, postText} {
 		if decision, why := r.decide("", envelope); decision != "deny" || why != reason {
 			t.Errorf("%s: %s", decision, why)
@@ -138,7 +138,7 @@ func TestG12_ACallerThatSaysHowLongItWaitsIsDeniedInThatTime(t *testing.T) {
 	r, b := recorded(t, "{required: true}")
 	b.held = make(chan struct{})
 	defer close(b.held)
-	const withheld = "the gateway withholds what was decided"
+	const withheld = "the gateway withholds its decision"
 	var reason string
 	// However slow the machine is, for some value the chain decides in time.
 	for within := 100 * time.Millisecond; within < auditPatience && !strings.HasPrefix(reason, withheld); within *= 2 {
@@ -241,7 +241,7 @@ func TestADecisionWhoseCallerDidNotWaitForItsRecordIsRecordedAsNotTold(t *testin
 	}
 	all := b.all()
 	last := all[len(all)-1]
-	if last["decision"] != "deny" || last["abandoned"] != true || last["reason"] != "the caller stopped waiting before the record of what was decided was safe" {
+	if last["decision"] != "deny" || last["abandoned"] != true || last["reason"] != "the caller disconnected before the audit record of the decision was durable" {
 		t.Errorf("the last record is %v", last)
 	}
 	for _, record := range all {
@@ -319,11 +319,11 @@ func TestARequiredTrailNeedsSomewhereToBeSafe(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks: []\naudit: {required: true}\n"})
 	o := Options{ConfigFile: filepath.Join(dir, "hooks.yaml"), Audit: []audit.Output{{Name: "stdout", Sink: &book{}}}}
 	_, err := New(o)
-	if err == nil || !strings.HasSuffix(err.Error(), "hooks.yaml:3: audit: required is true, but no record can be made safe: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true") {
+	if err == nil || !strings.HasSuffix(err.Error(), "hooks.yaml:3: audit: required is true, but no output keeps records durably: set HOOKGATE_AUDIT_FILE, or HOOKGATE_AUDIT_STATE=true") {
 		t.Errorf("error %v", err)
 	}
 	o.Audit = nil
-	warning := "warning: " + o.ConfigFile + ":3: audit: required is true, but no record can be made safe"
+	warning := "warning: " + o.ConfigFile + ":3: audit: required is true, but no output keeps records durably"
 	if r, err := Check(o); err != nil || !strings.Contains(r.String(), warning) {
 		t.Errorf("a check: %v: %v", err, r)
 	}

@@ -18,7 +18,7 @@ type boundedBinding struct {
 // Ask implements [chain.Binding].
 func (b boundedBinding) Ask(ctx context.Context, call chain.Call) chain.Answer {
 	if size := len(call.Request.JSON()); size > b.most {
-		return chain.Fail(chain.Oversize, fmt.Sprintf("was not asked, since the call has %d bytes and it takes %d (max_request_bytes)", size, b.most), "")
+		return chain.Fail(chain.Oversize, fmt.Sprintf("was not asked: the call has %d bytes, and the hook accepts %d (max_request_bytes)", size, b.most), "")
 	}
 	return b.Binding.Ask(ctx, call)
 }

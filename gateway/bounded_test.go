@@ -27,7 +27,7 @@ func TestAttack_CallsThatAHookCannotTakeOpenItsBreakerOnlyWhereNothingSaysSo(t *
 		long  string // the answer to a long call
 		state string
 	}{
-		{"max_request_bytes: 900", "hook 'h' could not answer and denies on failure: was not asked, since the call has", "closed"},
+		{"max_request_bytes: 900", "hook 'h' could not answer and denies on failure: was not asked: the call has", "closed"},
 		{"guard: false", "hook 'h' could not answer and denies on failure: answered with status 413", "open"},
 	} {
 		t.Run(tc.entry, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestABoundOnCallsHoldsForProgramsTooAndWithoutANewBinding(t *testing.T) {
 	text := "schema: 1\nhooks:\n  - {name: c, command: [cat], max_request_bytes: 900}\n"
 	dir := files(t, map[string]string{"hooks.yaml": text})
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
-	if decision, reason := r.decide("", longCall()); decision != "deny" || !strings.HasSuffix(reason, "and it takes 900 (max_request_bytes)") {
+	if decision, reason := r.decide("", longCall()); decision != "deny" || !strings.HasSuffix(reason, "and the hook accepts 900 (max_request_bytes)") {
 		t.Errorf("%s: %s", decision, reason)
 	}
 	write(t, dir+"/hooks.yaml", "schema: 1\nhooks:\n  - {name: c, url: "+hook.URL+"}\n")
@@ -70,7 +70,7 @@ func TestABoundOnCallsHoldsForProgramsTooAndWithoutANewBinding(t *testing.T) {
 	}
 	write(t, dir+"/hooks.yaml", "schema: 1\nhooks:\n  - {name: c, url: "+hook.URL+", max_request_bytes: 1}\n")
 	r.reload()
-	if decision, reason := r.decide("", preText); decision != "deny" || !strings.HasSuffix(reason, "and it takes 1 (max_request_bytes)") {
+	if decision, reason := r.decide("", preText); decision != "deny" || !strings.HasSuffix(reason, "and the hook accepts 1 (max_request_bytes)") {
 		t.Errorf("with one: %s: %s", decision, reason)
 	}
 	if !strings.Contains(r.hooks(), `"allow":1`) {

@@ -477,7 +477,7 @@ func (b *builder) guard(h *config.Hook) (binding, error) {
 	// At an event that it does not cover, a guard would allow everything and
 	// still look as if it guarded.
 	if d, ok := guard.Describe(h.Use.Guard); ok && !slices.Contains(d.Events, h.Event) {
-		return nil, h.Mistake("event", fmt.Sprintf("guard %q has nothing to say at %s, only at %v", h.Use.Guard, h.Event, d.Events))
+		return nil, h.Mistake("event", fmt.Sprintf("guard %q cannot be used at %s, only at %v", h.Use.Guard, h.Event, d.Events))
 	}
 	g, err := guard.New(guard.Options{Use: h.Use.Guard, Name: h.Name, With: h.Use.With})
 	if err != nil {

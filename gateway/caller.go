@@ -68,14 +68,14 @@ func (c *callers) check(r *http.Request) *problem {
 	if len(c.hosts) > 0 && !slices.Contains(c.hosts, host) {
 		return &problem{
 			status: http.StatusForbidden, title: "Unknown host", closeConnection: true,
-			detail: fmt.Sprintf("the gateway is not called %.100q: use its address, or name that host in HOOKGATE_ALLOWED_HOSTS", host),
+			detail: fmt.Sprintf("%.100q is not a host name of this gateway: use its address, or add that host to HOOKGATE_ALLOWED_HOSTS", host),
 		}
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
 			return &problem{
 				status: http.StatusForbidden, title: "Cross-origin request", closeConnection: true,
-				detail: fmt.Sprintf("a page of origin %.100q may not use the gateway", origin),
+				detail: fmt.Sprintf("pages from the origin %.100q may not use the gateway", origin),
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (c *callers) body(r *http.Request) (text []byte, refusal *problem) {
 	case errors.Is(err, errNoRoom):
 		return nil, &problem{
 			status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, closeConnection: true,
-			detail: fmt.Sprintf("the bodies of the requests in flight take %d bytes, which is the limit", c.maxHeld),
+			detail: fmt.Sprintf("the bodies of all requests in flight are at the limit of %d bytes: try again later", c.maxHeld),
 		}
 	case isTimeout(err):
 		return nil, &problem{
@@ -125,14 +125,14 @@ func (c *callers) body(r *http.Request) (text []byte, refusal *problem) {
 func (c *callers) tooLarge() *problem {
 	return &problem{
 		status: http.StatusRequestEntityTooLarge, title: "Request too large", closeConnection: true,
-		detail: fmt.Sprintf("the body is over the limit of %d bytes (HOOKGATE_MAX_REQUEST_BYTES)", c.maxBytes),
+		detail: fmt.Sprintf("the body is longer than %d bytes, the limit (HOOKGATE_MAX_REQUEST_BYTES)", c.maxBytes),
 	}
 }
 
 func unread(err error) *problem {
 	return &problem{
 		status: http.StatusBadRequest, title: "Request cut short", closeConnection: true,
-		detail: fmt.Sprintf("the body could not be read: %.200v", err),
+		detail: fmt.Sprintf("the body did not arrive completely: %.200v", err),
 	}
 }
 
@@ -203,7 +203,7 @@ func inTurn[T any](ctx context.Context, c *callers, text []byte, read func(text 
 		return read(text)
 	case <-ctx.Done():
 		var none T
-		return none, fmt.Errorf("its turn to be read did not come: %w", context.Cause(ctx))
+		return none, fmt.Errorf("it was not parsed before the caller disconnected or the deadline passed: %w", context.Cause(ctx))
 	}
 }
 
@@ -223,7 +223,7 @@ func checkContent(r *http.Request) *problem {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return &problem{
 			status: http.StatusUnsupportedMediaType, title: "Encoded body", closeConnection: true,
-			detail: fmt.Sprintf("the Content-Encoding is %.100q: send the body as it is", coding),
+			detail: fmt.Sprintf("the Content-Encoding is %.100q: send the body without an encoding", coding),
 		}
 	}
 	return nil

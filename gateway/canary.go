@@ -83,7 +83,7 @@ func notDenied(a chain.Answer) string {
 	case a.Failure != nil:
 		return "could not answer: " + clip(a.Failure.Text)
 	case a.Outcome.Decision != chain.Deny:
-		return fmt.Sprintf("answered %s to a call that it has to deny", a.Outcome.Decision)
+		return fmt.Sprintf("answered %s to a call that it must deny", a.Outcome.Decision)
 	}
 	return ""
 }

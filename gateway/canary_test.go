@@ -48,12 +48,12 @@ func TestACanaryShowsThatAGuardStillDenies(t *testing.T) {
 		return n == "0"
 	})
 	hooks := r.do(http.MethodGet, r.base+"/v1/hooks", "").body
-	for _, want := range []string{`"canary":{"passing":false,"passed":`, `"why":"answered allow to a call that it has to deny","gate_readiness":false}`, `"counts":{"allow":0,"deny":0,`} {
+	for _, want := range []string{`"canary":{"passing":false,"passed":`, `"why":"answered allow to a call that it must deny","gate_readiness":false}`, `"counts":{"allow":0,"deny":0,`} {
 		if !strings.Contains(hooks, want) {
 			t.Errorf("no %s in %s", want, hooks)
 		}
 	}
-	if log := r.log.String(); !strings.Contains(log, `"level":"ERROR","msg":"a canary was not denied","hook":"h","why":"answered allow to a call that it has to deny"`) {
+	if log := r.log.String(); !strings.Contains(log, `"level":"ERROR","msg":"a canary was not denied","hook":"h","why":"answered allow to a call that it must deny"`) {
 		t.Errorf("log: %s", log)
 	}
 	if got := r.do(http.MethodGet, r.admin+"/readyz", ""); got.status != http.StatusOK {
@@ -177,8 +177,8 @@ func TestWhatACheckSays(t *testing.T) {
 		waits   string
 	}{
 		"deny":    {chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny}}, true, ""},
-		"allow":   {chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}}, false, "the canary of hook '' is not denied: it answered allow to a call that it has to deny"},
-		"modify":  {chain.Answer{Outcome: chain.Outcome{Decision: chain.Modify}}, false, "the canary of hook '' is not denied: it answered modify to a call that it has to deny"},
+		"allow":   {chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}}, false, "the canary of hook '' is not denied: it answered allow to a call that it must deny"},
+		"modify":  {chain.Answer{Outcome: chain.Outcome{Decision: chain.Modify}}, false, "the canary of hook '' is not denied: it answered modify to a call that it must deny"},
 		"nothing": {chain.Fail(chain.BreakerOpen, "was not asked", ""), false, "the canary of hook '' is not denied: it could not answer: was not asked"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,11 +38,11 @@ func (c *certificate) reload() error {
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("the certificate (HOOKGATE_TLS_CERT_FILE, HOOKGATE_TLS_KEY_FILE): %w", err)
+		return fmt.Errorf("cannot load the certificate (HOOKGATE_TLS_CERT_FILE, HOOKGATE_TLS_KEY_FILE): %w", err)
 	}
 	if pair.Leaf == nil { // parsing the pair sets Leaf, unless GODEBUG says otherwise
 		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-			return fmt.Errorf("the certificate (HOOKGATE_TLS_CERT_FILE): %w", err)
+			return fmt.Errorf("cannot parse the certificate (HOOKGATE_TLS_CERT_FILE): %w", err)
 		}
 	}
 	c.pair.Store(&pair)

@@ -138,7 +138,7 @@ func unfindable(members []*member, agents map[string]*config.Agent) []string {
 			continue
 		}
 		if err := program.Findable(); err != nil {
-			w := config.Warning{Position: m.entry.Position, Message: "could not be started from here: " + err.Error()}
+			w := config.Warning{Position: m.entry.Position, Message: "cannot be started from here: " + err.Error()}
 			warnings = append(warnings, w.String())
 		}
 	}

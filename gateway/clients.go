@@ -118,7 +118,7 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	if c == nil { // read from the raw path, so that the agent is known even if the path contains %2F
 		g.turnAway(w, r, &problem{
 			status: http.StatusNotFound, title: "Unknown client",
-			detail: fmt.Sprintf("there is no client %.60q: known are %s", chi.URLParam(r, "client"), strings.Join(clientNames(), ", ")),
+			detail: fmt.Sprintf("unknown client %.60q: known are %s", chi.URLParam(r, "client"), strings.Join(clientNames(), ", ")),
 		})
 		return
 	}
@@ -150,7 +150,7 @@ func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client
 	call, err := inTurn(r.Context(), g.callers, text, func(text []byte) (*client.Call, error) { return c.Read(event, text) })
 	switch {
 	case err != nil:
-		return client.Answer{}, malformedRequest(fmt.Errorf("as %s sends it: %w", c.Title(), err))
+		return client.Answer{}, malformedRequest(fmt.Errorf("in the format of %s: %w", c.Title(), err))
 	case call.Passes():
 		return call.Pass(), nil
 	}
@@ -170,7 +170,7 @@ func chainOf(r *http.Request) string {
 func explicitAllow(u *url.URL) (bool, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return false, fmt.Errorf("the query of the URL cannot be read: %w", err)
+		return false, fmt.Errorf("the query of the URL is not valid: %w", err)
 	}
 	switch value := strings.Join(query["explicit_allow"], ","); value {
 	case "", "false":
@@ -178,7 +178,7 @@ func explicitAllow(u *url.URL) (bool, error) {
 	case "true":
 		return true, nil
 	default:
-		return false, fmt.Errorf("explicit_allow is %.40q: give true or false", value)
+		return false, fmt.Errorf("explicit_allow is %.40q: use true or false", value)
 	}
 }
 

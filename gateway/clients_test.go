@@ -129,26 +129,26 @@ func TestG10_WhatTheGatewayRefusesAClientIsToldAsItsOwnDeny(t *testing.T) {
 	for _, n := range natives(t) {
 		reason := func(detail string) string { return "the gateway refused the request: " + detail }
 		wantAnswer(t, n.name+" too large", small.do(http.MethodPost, small.base+"/v1"+n.path, n.body),
-			n.refusal("", reason("the body is over the limit of 32 bytes (HOOKGATE_MAX_REQUEST_BYTES)")))
+			n.refusal("", reason("the body is longer than 32 bytes, the limit (HOOKGATE_MAX_REQUEST_BYTES)")))
 		wantAnswer(t, n.name+" shed", busy.do(http.MethodPost, busy.base+"/v1"+n.path, n.body),
-			n.refusal("", reason("1 requests are in flight, which is the limit (HOOKGATE_MAX_IN_FLIGHT)")))
+			n.refusal("", reason("the gateway is at its limit of 1 requests in flight (HOOKGATE_MAX_IN_FLIGHT)")))
 		if !n.call(t).Passes() {
 			wantAnswer(t, n.name+" of no chain", r.do(http.MethodPost, r.base+"/v1/chains/nowhere"+n.path, n.body),
-				n.refusal(n.body, reason("there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR")))
+				n.refusal(n.body, reason("there is no chain of that name: chains are files in HOOKGATE_CHAINS_DIR")))
 		}
 		wantAnswer(t, n.name+" of another type", r.do(http.MethodPost, r.base+"/v1"+n.path, n.body, header("Content-Type", "text/plain")),
 			n.refusal("", reason(`the Content-Type is "text/plain": send application/json`)))
 		wantAnswer(t, n.name+" from a page", r.do(http.MethodPost, r.base+"/v1"+n.path, n.body, header("Origin", "https://evil.example")),
-			n.refusal("", reason(`a page of origin "https://evil.example" may not use the gateway`)))
+			n.refusal("", reason(`pages from the origin "https://evil.example" may not use the gateway`)))
 		wantAnswer(t, n.name+" asked to allow somehow", r.do(http.MethodPost, r.base+"/v1"+n.path+"?explicit_allow=yes", n.body),
-			n.refusal(n.body, reason(`the body is not a hook request: explicit_allow is "yes": give true or false`)))
+			n.refusal(n.body, reason(`the body is not a valid request: explicit_allow is "yes": use true or false`)))
 		if seen[n.path] {
 			continue
 		}
 		seen[n.path] = true
 		for name, body := range map[string]string{"nothing": "", "a list": "[]", "cut": `{"a":`, "twice": `{"a":1,"a":2}`, "an empty object": "{}"} {
 			got := r.do(http.MethodPost, r.base+"/v1"+n.path, body)
-			if got.status != n.refusal("", "x").Status || got.header.Get("X-Hookgate-Decision") != "deny" || !strings.Contains(got.body, "the gateway refused the request: the body is not a hook request: as ") {
+			if got.status != n.refusal("", "x").Status || got.header.Get("X-Hookgate-Decision") != "deny" || !strings.Contains(got.body, "the gateway refused the request: the body is not a valid request: in the format of ") {
 				t.Errorf("%s, body %s: %d %v %s", n.path, name, got.status, got.header, got.body)
 			}
 		}
@@ -168,7 +168,7 @@ func TestG10_AFaultOfTheGatewayIsTheClientsOwnDeny(t *testing.T) {
 			continue
 		}
 		wantAnswer(t, n.name, r.do(http.MethodPost, r.base+"/v1"+n.path, n.body),
-			n.refusal("", "the gateway refused the request: the gateway met a fault of its own, which is in its log"))
+			n.refusal("", "the gateway refused the request: the gateway had an internal fault; its log has the details"))
 	}
 }
 
@@ -217,7 +217,7 @@ func TestG10_AKnownClientAtAWrongPathIsDeniedInItsOwnDialect(t *testing.T) {
 		"/v1/chains/a/clients/gemini-cli/BeforeTool/": `{"decision":"deny","reason":`,
 	} {
 		got := r.do(http.MethodPost, r.base+path, preText)
-		if got.status != http.StatusOK || got.header.Get("X-Hookgate-Decision") != "deny" || !strings.HasPrefix(got.body, want) || !strings.Contains(got.body, "there is nothing at") {
+		if got.status != http.StatusOK || got.header.Get("X-Hookgate-Decision") != "deny" || !strings.HasPrefix(got.body, want) || !strings.Contains(got.body, "nothing is served at") {
 			t.Errorf("%s: %d %v %s", path, got.status, got.header, got.body)
 		}
 	}

@@ -60,7 +60,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	defer p.leave()
 	c := p.chain(name)
 	if c == nil {
-		return nil, &problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR"}
+		return nil, &problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: chains are files in HOOKGATE_CHAINS_DIR"}
 	}
 	began := time.Now()
 	request, err := read(r.Context())
@@ -91,7 +91,7 @@ func (g *Gateway) send(w http.ResponseWriter, r *http.Request, body []byte) {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.callers.patience)); err != nil {
-		g.log.LogAttrs(r.Context(), slog.LevelDebug, "cannot bound the writing of an answer", slog.Any("error", err))
+		g.log.LogAttrs(r.Context(), slog.LevelDebug, "cannot set the write deadline of a response", slog.Any("error", err))
 	}
 	_, _ = w.Write(body) // a caller that is gone cannot be told
 }
@@ -110,7 +110,7 @@ const statusHungUp = 499
 func identify(r *http.Request) (id, trace string) {
 	u, err := uuid.NewV7()
 	if err != nil {
-		panic("no randomness: " + err.Error()) // answered with a deny, like every panic of a handler
+		panic("cannot generate random numbers: " + err.Error()) // answered with a deny, like every panic of a handler
 	}
 	id = u.String()
 	if trace = r.Header.Get("Traceparent"); !transport.ValidTraceparent(trace) {

@@ -71,26 +71,26 @@ func TestG1_OnADecidingRouteEveryRefusalIsADeny(t *testing.T) {
 		detail             string
 	}{
 		"at the limit":           {"POST", "/v1/decide", at(1000), nil, 200, ""},
-		"over the limit":         {"POST", "/v1/decide", at(1001), nil, 413, "the body is over the limit of 1000 bytes (HOOKGATE_MAX_REQUEST_BYTES)"},
-		"over it, length untold": {"POST", "/v1/decide", "", chunked, 413, "the body is over the limit of 1000 bytes (HOOKGATE_MAX_REQUEST_BYTES)"},
-		"malformed":              {"POST", "/v1/decide", `{"hook_schema":1}`, nil, 400, `the body is not a hook request: field "event" is missing`},
-		"empty":                  {"POST", "/v1/decide", ``, nil, 400, `the body is not a hook request: no JSON value`},
-		"another case":           {"POST", "/v1/decide", strings.Replace(preText, `"event"`, `"Event"`, 1), nil, 400, `the body is not a hook request: field "Event" before byte 25 differs from "event" only by case: two readers would read two meanings`},
-		"twice the same name":    {"POST", "/v1/decide", strings.Replace(preText, `"input"`, `"input":1,"input"`, 1), nil, 400, `the body is not a hook request: duplicate object member name "input"`},
-		"not UTF-8":              {"POST", "/v1/decide", strings.Replace(preText, `shell`, "sh\xff", 1), nil, 400, `the body is not a hook request: invalid UTF-8 at byte 120`},
-		"unknown chain":          {"POST", "/v1/chains/nope/decide", preText, nil, 404, `there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR`},
-		"a chain's path trick":   {"POST", "/v1/chains/..%2f..%2fetc/decide", preText, nil, 404, `there is no chain of that name: the chains are the files of HOOKGATE_CHAINS_DIR`},
-		"wrong method":           {"PUT", "/v1/decide", preText, nil, 405, `the method is "PUT": use POST`},
-		"GET":                    {"GET", "/v1/chains/x/decide", "", nil, 405, `the method is "GET": use POST`},
-		"unknown path":           {"POST", "/v1/decid", preText, nil, 404, `there is nothing at "/v1/decid": GET /openapi.yaml lists what is served`},
+		"over the limit":         {"POST", "/v1/decide", at(1001), nil, 413, "the body is longer than 1000 bytes, the limit (HOOKGATE_MAX_REQUEST_BYTES)"},
+		"over it, length untold": {"POST", "/v1/decide", "", chunked, 413, "the body is longer than 1000 bytes, the limit (HOOKGATE_MAX_REQUEST_BYTES)"},
+		"malformed":              {"POST", "/v1/decide", `{"hook_schema":1}`, nil, 400, `the body is not a valid request: field "event" is missing`},
+		"empty":                  {"POST", "/v1/decide", ``, nil, 400, `the body is not a valid request: no JSON value`},
+		"another case":           {"POST", "/v1/decide", strings.Replace(preText, `"event"`, `"Event"`, 1), nil, 400, `the body is not a valid request: field "Event" before byte 25 differs from "event" only by case: two readers would read two meanings`},
+		"twice the same name":    {"POST", "/v1/decide", strings.Replace(preText, `"input"`, `"input":1,"input"`, 1), nil, 400, `the body is not a valid request: duplicate object member name "input"`},
+		"not UTF-8":              {"POST", "/v1/decide", strings.Replace(preText, `shell`, "sh\xff", 1), nil, 400, `the body is not a valid request: invalid UTF-8 at byte 120`},
+		"unknown chain":          {"POST", "/v1/chains/nope/decide", preText, nil, 404, `there is no chain of that name: chains are files in HOOKGATE_CHAINS_DIR`},
+		"a chain's path trick":   {"POST", "/v1/chains/..%2f..%2fetc/decide", preText, nil, 404, `there is no chain of that name: chains are files in HOOKGATE_CHAINS_DIR`},
+		"wrong method":           {"PUT", "/v1/decide", preText, nil, 405, `the method "PUT" is not allowed here: use POST`},
+		"GET":                    {"GET", "/v1/chains/x/decide", "", nil, 405, `the method "GET" is not allowed here: use POST`},
+		"unknown path":           {"POST", "/v1/decid", preText, nil, 404, `nothing is served at "/v1/decid": see GET /openapi.yaml`},
 		"text":                   {"POST", "/v1/decide", preText, header("Content-Type", "text/plain"), 415, `the Content-Type is "text/plain": send application/json`},
 		"no type":                {"POST", "/v1/decide", preText, header("Content-Type", ""), 415, `the Content-Type is "": send application/json`},
 		"a type with parameters": {"POST", "/v1/decide", preText, header("Content-Type", "Application/JSON; charset=utf-8"), 200, ""},
-		"gzip":                   {"POST", "/v1/decide", preText, header("Content-Encoding", "gzip"), 415, `the Content-Encoding is "gzip": send the body as it is`},
-		"another origin":         {"POST", "/v1/decide", preText, header("Origin", "http://evil.example"), 403, `a page of origin "http://evil.example" may not use the gateway`},
-		"a null origin":          {"POST", "/v1/decide", preText, header("Origin", "null"), 403, `a page of origin "null" may not use the gateway`},
-		"another host":           {"POST", "/v1/decide", preText, host("evil.example"), 403, `the gateway is not called "evil.example": use its address, or name that host in HOOKGATE_ALLOWED_HOSTS`},
-		"a host that ends alike": {"POST", "/v1/decide", preText, host("127.0.0.1.evil.example"), 403, `the gateway is not called "127.0.0.1.evil.example": use its address, or name that host in HOOKGATE_ALLOWED_HOSTS`},
+		"gzip":                   {"POST", "/v1/decide", preText, header("Content-Encoding", "gzip"), 415, `the Content-Encoding is "gzip": send the body without an encoding`},
+		"another origin":         {"POST", "/v1/decide", preText, header("Origin", "http://evil.example"), 403, `pages from the origin "http://evil.example" may not use the gateway`},
+		"a null origin":          {"POST", "/v1/decide", preText, header("Origin", "null"), 403, `pages from the origin "null" may not use the gateway`},
+		"another host":           {"POST", "/v1/decide", preText, host("evil.example"), 403, `"evil.example" is not a host name of this gateway: use its address, or add that host to HOOKGATE_ALLOWED_HOSTS`},
+		"a host that ends alike": {"POST", "/v1/decide", preText, host("127.0.0.1.evil.example"), 403, `"127.0.0.1.evil.example" is not a host name of this gateway: use its address, or add that host to HOOKGATE_ALLOWED_HOSTS`},
 		"localhost":              {"POST", "/v1/decide", preText, host("LOCALHOST:1"), 200, ""},
 		"the own origin":         {"POST", "/v1/decide", preText, func(q *http.Request) { q.Header.Set("Origin", r.base) }, 200, ""},
 	} {
@@ -155,10 +155,10 @@ func TestG6_CallersAreBounded(t *testing.T) {
 	head := "POST /v1/decide HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for name, tc := range map[string]struct{ send, status, body string }{
 		"a body that does not come":        {head + "Content-Length: 100\r\n\r\n{", "408", "the body did not arrive within 1s"},
-		"a body over the limit, announced": {head + "Expect: 100-continue\r\nContent-Length: 2097152\r\n\r\n", "413", "over the limit of 1000 bytes"},
+		"a body over the limit, announced": {head + "Expect: 100-continue\r\nContent-Length: 2097152\r\n\r\n", "413", "longer than 1000 bytes"},
 		"a megabyte of headers":            {head + "X-Big: " + strings.Repeat("x", 1<<20) + "\r\n\r\n", "431", ""},
 		"no host":                          {"POST /v1/decide HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", "400", ""},
-		"an empty host":                    {"POST /v1/decide HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", "403", `the gateway is not called \"\"`},
+		"an empty host":                    {"POST /v1/decide HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", "403", `\"\" is not a host name of this gateway`},
 		"two lengths":                      {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -381,8 +381,8 @@ func TestDecisionsAreRememberedAndFollowed(t *testing.T) {
 		t.Errorf("a decision that there is not answers %d %s", got.status, got.body)
 	}
 	for query, want := range map[string]string{
-		"cause=Timeout": "cause \\\"Timeout\\\" is not one of none, uncovered, timeout, connect, ", "tools=shell": "there is no filter \\\"tools\\\": known are chain, tool, decision, cause, limit",
-		"tool=a&tool=b": "the filter tool is given 2 times: give it once", "tool=%zz": "the query of the URL cannot be read",
+		"cause=Timeout": "cause \\\"Timeout\\\" is not one of none, uncovered, timeout, connect, ", "tools=shell": "unknown filter \\\"tools\\\": known are chain, tool, decision, cause, limit",
+		"tool=a&tool=b": "the filter tool is given 2 times: give it once", "tool=%zz": "the query of the URL is not valid",
 	} {
 		if got := r.do(http.MethodGet, r.base+"/v1/decisions?"+query, ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d %s, want …%s", query, got.status, got.body, want)

@@ -26,10 +26,10 @@ func (o EgressOptions) policies() (egressPolicies, error) {
 	every, err := egress.New(egress.Options{Deny: o.Deny, Allow: o.Allow})
 	tenants, errTenants := egress.New(egress.Options{Deny: o.ChainsDeny, Allow: o.ChainsAllow, NoMetadata: true})
 	if err != nil {
-		err = fmt.Errorf("where hooks may connect (HOOKGATE_EGRESS_DENY, HOOKGATE_EGRESS_ALLOW): %w", err)
+		err = fmt.Errorf("egress lists for all hooks (HOOKGATE_EGRESS_DENY, HOOKGATE_EGRESS_ALLOW): %w", err)
 	}
 	if errTenants != nil {
-		errTenants = fmt.Errorf("where hooks of tenants may connect (HOOKGATE_CHAINS_EGRESS_DENY, HOOKGATE_CHAINS_EGRESS_ALLOW): %w", errTenants)
+		errTenants = fmt.Errorf("egress lists for hooks of tenant chains (HOOKGATE_CHAINS_EGRESS_DENY, HOOKGATE_CHAINS_EGRESS_ALLOW): %w", errTenants)
 	}
 	all := egressPolicies{tenants: egress.Policies{every, tenants}}
 	if len(o.Deny) > 0 {
@@ -70,7 +70,7 @@ func (w whereabouts) check(h *config.Hook) error {
 	for _, key := range []string{"url", "proxy", "auth"} {
 		if u := named[key]; u != nil {
 			if err := w.PermitHost(u.Hostname()); err != nil {
-				errs = append(errs, h.Mistake(key, err.Error()+"; the operator of the gateway says where hooks may connect (gateway env lists HOOKGATE_CHAINS_EGRESS_ALLOW)"))
+				errs = append(errs, h.Mistake(key, err.Error()+"; ask the gateway's operator to allow it (HOOKGATE_EGRESS_ALLOW, HOOKGATE_CHAINS_EGRESS_ALLOW: see gateway env)"))
 			}
 		}
 	}

@@ -14,11 +14,11 @@ import (
 func filters(r *http.Request, known ...string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("the query of the URL cannot be read: %w", err)
+		return nil, fmt.Errorf("the query of the URL is not valid: %w", err)
 	}
 	for name, values := range q {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("there is no filter %.40q: known are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown filter %.40q: known are %s", name, strings.Join(known, ", "))
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("the filter %s is given %d times: give it once", name, len(values))

@@ -168,9 +168,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Registry = prometheus.NewRegistry()
 	}
 	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
-		errs = append(errs, fmt.Errorf("the address %q of the main listener is not HOST:PORT, like 127.0.0.1:8080", o.Addr))
+		errs = append(errs, fmt.Errorf("the address of the main listener (HOOKGATE_ADDR) is %q: use HOST:PORT, like 127.0.0.1:8080", o.Addr))
 	} else if !isLoopback(o.Addr) && !o.AllowAnonymous && o.CallersFile == "" {
-		errs = append(errs, fmt.Errorf("refusing to listen on %s: anyone who reaches it could ask, and callers are not told apart; say who may call (HOOKGATE_CALLERS), listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true where the network keeps others out", o.Addr))
+		errs = append(errs, fmt.Errorf("refusing to listen on %s: callers are not authenticated, so anyone who reaches it could ask; set HOOKGATE_CALLERS, listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true if the network restricts access", o.Addr))
 	}
 	if o.DatabaseURL != "" {
 		if err := state.CheckURL(o.DatabaseURL); err != nil {
@@ -178,7 +178,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
-		errs = append(errs, errors.New("a certificate needs its key, and a key its certificate: set both HOOKGATE_TLS_CERT_FILE and HOOKGATE_TLS_KEY_FILE"))
+		errs = append(errs, errors.New("HOOKGATE_TLS_CERT_FILE and HOOKGATE_TLS_KEY_FILE must be set together"))
 	}
 	return o, errors.Join(errs...)
 }
@@ -371,7 +371,7 @@ func (g *Gateway) drain(ctx context.Context, main, admin *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, g.options.DrainTimeout)
 	defer cancel()
 	if err := main.Shutdown(ctx); err != nil {
-		g.log.LogAttrs(ctx, slog.LevelWarn, "calls in flight were cut off at the drain timeout", slog.Int64("requests", g.flying.Load()))
+		g.log.LogAttrs(ctx, slog.LevelWarn, "the drain timeout passed: calls still in flight were cut off", slog.Int64("requests", g.flying.Load()))
 		if err := main.Close(); err != nil {
 			return err
 		}
@@ -400,7 +400,7 @@ func (g *Gateway) Close() {
 			return
 		}
 		if err := g.trail.Close(); err != nil {
-			g.log.Error("the audit trail did not end well", slog.Any("error", err))
+			g.log.Error("the audit trail could not be closed cleanly", slog.Any("error", err))
 		}
 	})
 	g.desk.Close()

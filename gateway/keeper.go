@@ -61,7 +61,7 @@ func (k *keeper) close() {
 		return
 	}
 	if err := k.open.Close(); err != nil {
-		k.log.Error("the state could not be closed", slog.Any("error", err))
+		k.log.Error("the approvals store could not be closed cleanly", slog.Any("error", err))
 	}
 	k.open = nil
 }

@@ -60,7 +60,7 @@ func TestG9_AStopDoesNotWaitBeyondTheDrainTimeout(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Errorf("the stop ends with %v", err)
 	}
-	if !strings.Contains(r.log.String(), "calls in flight were cut off at the drain timeout") {
+	if !strings.Contains(r.log.String(), "the drain timeout passed: calls still in flight were cut off") {
 		t.Error("the log does not say so")
 	}
 }
@@ -118,7 +118,7 @@ func TestListeningBeyondTheLoopbackHasToBeAllowed(t *testing.T) {
 
 func TestAnAddressWithoutAPortIsNamed(t *testing.T) {
 	_, err := New(Options{Addr: "8080"})
-	if want := `the address "8080" of the main listener is not HOST:PORT, like 127.0.0.1:8080`; err == nil || err.Error() != want {
+	if want := `the address of the main listener (HOOKGATE_ADDR) is "8080": use HOST:PORT, like 127.0.0.1:8080`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

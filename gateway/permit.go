@@ -110,7 +110,7 @@ func (g *Gateway) permitted(next http.Handler) http.Handler {
 		if needed := scopeOf(chi.RouteContext(r.Context()).RoutePattern()); !caller.May(needed) {
 			g.turnAway(w, r, &problem{
 				status: http.StatusForbidden, title: "Not allowed", closeConnection: true,
-				detail: fmt.Sprintf("caller %q may not do this: it takes the scope %s", caller.Name(), needed),
+				detail: fmt.Sprintf("caller %q may not do this: it needs the scope %s in the callers file", caller.Name(), needed),
 			})
 			return
 		}
@@ -128,11 +128,11 @@ func (g *Gateway) permitted(next http.Handler) http.Handler {
 func unknownCaller(why access.Reason) *problem {
 	p := &problem{
 		status: http.StatusUnauthorized, title: "Unknown caller", closeConnection: true,
-		detail: "the gateway does not know who sends this: " + why.Text(), challenge: `Bearer realm="hookgate"`,
+		detail: "the gateway cannot authenticate the caller: " + why.Text(), challenge: `Bearer realm="hookgate"`,
 	}
 	switch why {
 	case access.Unavailable: // the fault is not the caller's
-		p.status, p.title, p.retryAfter, p.challenge = http.StatusServiceUnavailable, "Callers cannot be told apart", 10, ""
+		p.status, p.title, p.retryAfter, p.challenge = http.StatusServiceUnavailable, "Callers cannot be authenticated", 10, ""
 	case access.Missing, access.InURL, access.Certificate, access.Unidentified:
 	case access.Malformed:
 		p.challenge += `, error="invalid_request"`
@@ -151,11 +151,11 @@ func (v *visitor) limited(limit access.Limit, wait time.Duration) *problem {
 	}
 	if limit == access.RateLimit {
 		v.came = metrics.RefusedRate
-		p.detail = fmt.Sprintf("caller %q is over its rate", v.Name())
+		p.detail = fmt.Sprintf("caller %q exceeds its rate", v.Name())
 		return p
 	}
 	v.came = metrics.RefusedInFlight
-	p.detail = fmt.Sprintf("caller %q has as many requests in flight as it may have", v.Name())
+	p.detail = fmt.Sprintf("caller %q is at its limit of requests in flight", v.Name())
 	return p
 }
 
@@ -172,7 +172,7 @@ func (g *Gateway) reaches(r *http.Request, chainName string) *problem {
 	v.came = metrics.RefusedChain
 	return &problem{
 		status: http.StatusForbidden, title: "Not allowed", closeConnection: true,
-		detail: fmt.Sprintf("caller %q does not reach this chain, or there is none of that name", v.Name()),
+		detail: fmt.Sprintf("caller %q may not use this chain, or there is no chain of that name", v.Name()),
 	}
 }
 

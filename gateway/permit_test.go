@@ -87,11 +87,11 @@ func TestG11_ACallerReachesItsChainsAndNothingElse(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, path := range []string{b, operator, "/v1/chains/operator/decide", "/v1/chains/nobody/decide", "/v1/chains/Team-a/decide"} {
-		wantRefusal(t, decide(path, "alice-new"), http.StatusForbidden, `caller "alice" does not reach this chain, or there is none of that name`)
+		wantRefusal(t, decide(path, "alice-new"), http.StatusForbidden, `caller "alice" may not use this chain, or there is no chain of that name`)
 	}
-	wantRefusal(t, decide(a, "carol"), http.StatusForbidden, `caller "carol" may not do this: it takes the scope decide`)
-	wantRefusal(t, r.do(http.MethodPost, r.base+"/v1/turns", "{}", bearer("alice-new")), http.StatusForbidden, "it takes the scope turns")
-	wantRefusal(t, r.do(http.MethodGet, r.base+"/v1/hooks", "", bearer("alice-new")), http.StatusForbidden, "it takes the scope read")
+	wantRefusal(t, decide(a, "carol"), http.StatusForbidden, `caller "carol" may not do this: it needs the scope decide in the callers file`)
+	wantRefusal(t, r.do(http.MethodPost, r.base+"/v1/turns", "{}", bearer("alice-new")), http.StatusForbidden, "it needs the scope turns")
+	wantRefusal(t, r.do(http.MethodGet, r.base+"/v1/hooks", "", bearer("alice-new")), http.StatusForbidden, "it needs the scope read")
 	wantRefusal(t, r.do(http.MethodGet, r.base+"/v1/decisions", ""), http.StatusUnauthorized, "it carries no credential")
 	if got := r.do(http.MethodGet, r.base+"/openapi.yaml", ""); got.status != http.StatusOK {
 		t.Errorf("the description: %d", got.status)
@@ -252,7 +252,7 @@ func TestACallerOverALimitIsToldWhenToComeBack(t *testing.T) {
 	for range 3 {
 		last = ask()
 	}
-	wantRefusal(t, last, http.StatusTooManyRequests, `caller "alice" is over its rate`)
+	wantRefusal(t, last, http.StatusTooManyRequests, `caller "alice" exceeds its rate`)
 	if got := last.header.Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After is %q", got)
 	}
@@ -275,7 +275,7 @@ func TestACallerHasOnlySoManyRequestsAtOnce(t *testing.T) {
 	go func() { first <- ask() }()
 	eventually(t, "the hook is asked", func() bool { return hook.asked() == 1 })
 	r.wantMetric(`hookgate_caller_in_flight{caller="alice"}`, "1")
-	wantRefusal(t, ask(), http.StatusTooManyRequests, "as many requests in flight as it may have")
+	wantRefusal(t, ask(), http.StatusTooManyRequests, "at its limit of requests in flight")
 	close(release)
 	if got := <-first; got.status != http.StatusOK {
 		t.Errorf("%+v", got)
@@ -289,7 +289,7 @@ func TestATurnNeedsTheChainOfItsAgent(t *testing.T) {
 	o.AgentsDir = filepath.Join(dir, "agents")
 	r := start(t, o)
 	got := r.do(http.MethodPost, r.base+"/v1/turns", `{"agent":"coder","message":"hi"}`, bearer("bob"))
-	wantRefusal(t, got, http.StatusForbidden, `caller "bob" does not reach this chain`)
+	wantRefusal(t, got, http.StatusForbidden, `caller "bob" may not use this chain`)
 }
 
 func TestAnIssuerThatIsAwayIsNotTheCallersFault(t *testing.T) {
@@ -305,7 +305,7 @@ issuers: [{name: away, url: "http://127.0.0.1:1", audiences: [hookgate]}]
 	r := start(t, o)
 	token := "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjEifQ." + strings.Repeat("A", 86)
 	got := r.do(http.MethodPost, r.base+"/v1/chains/team-a/decide", preText, bearer(token))
-	wantRefusal(t, got, http.StatusServiceUnavailable, "the issuer of its token cannot be asked for its keys")
+	wantRefusal(t, got, http.StatusServiceUnavailable, "the keys of its token's issuer cannot be fetched")
 	if got.header.Get("Retry-After") != "10" {
 		t.Errorf("Retry-After is %q", got.header.Get("Retry-After"))
 	}
@@ -441,7 +441,7 @@ func metricOf(at time.Time) string { return strconv.FormatFloat(float64(at.Unix(
 
 func TestACertificateNeedsItsKey(t *testing.T) {
 	_, err := New(Options{TLSCertFile: "c.pem"})
-	if err == nil || !strings.Contains(err.Error(), "set both HOOKGATE_TLS_CERT_FILE and HOOKGATE_TLS_KEY_FILE") {
+	if err == nil || !strings.Contains(err.Error(), "HOOKGATE_TLS_CERT_FILE and HOOKGATE_TLS_KEY_FILE must be set together") {
 		t.Errorf("error %v", err)
 	}
 	gone := filepath.Join(t.TempDir(), "gone.pem")

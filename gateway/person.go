@@ -32,7 +32,7 @@ func newDesk(o *Options, k *keeper, m **metrics.Metrics) *approval.Desk {
 func newID() string {
 	u, err := uuid.NewV7()
 	if err != nil {
-		panic("no randomness: " + err.Error()) // which denies, as every panic does
+		panic("cannot generate random numbers: " + err.Error()) // which denies, as every panic does
 	}
 	return u.String()
 }
@@ -105,7 +105,7 @@ func (b *builder) askers(agents []*agent) {
 		}
 		err := b.desk.Open()
 		if errors.Is(err, approval.ErrNoStore) {
-			b.options.Logger.Warn("an agent's requests that the chain allows are denied: its profile says to ask, and there is nobody to ask",
+			b.options.Logger.Warn("an agent's permission requests are denied even if the chain allows them: its profile asks a person, and no approvals store is configured",
 				slog.String("agent", p.Name), slog.Any("why", err))
 			continue
 		}

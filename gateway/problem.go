@@ -56,11 +56,11 @@ func (p *problem) head(w http.ResponseWriter) {
 func (p *problem) reason() string { return "the gateway refused the request: " + p.detail }
 
 func malformedRequest(err error) *problem {
-	return &problem{status: http.StatusBadRequest, title: "Not a hook request", detail: "the body is not a hook request: " + err.Error()}
+	return &problem{status: http.StatusBadRequest, title: "Invalid request", detail: "the body is not a valid request: " + err.Error()}
 }
 
 func internalProblem() *problem {
-	return &problem{status: http.StatusInternalServerError, title: "Internal fault", detail: "the gateway met a fault of its own, which is in its log"}
+	return &problem{status: http.StatusInternalServerError, title: "Internal fault", detail: "the gateway had an internal fault; its log has the details"}
 }
 
 func notReady() *problem {

@@ -48,11 +48,11 @@ func (g *Gateway) reload(ctx context.Context, asked bool) {
 	}
 	recovered := g.refused.Swap(nil) != nil
 	if recovered {
-		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is good again", slog.String("config_sha256", g.plans.sum()))
+		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is valid again", slog.String("config_sha256", g.plans.sum()))
 	}
 	if !changed && (asked || recovered) {
 		g.metrics.ReloadUnchanged()
-		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is the one in force", slog.String("config_sha256", g.plans.sum()))
+		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is already in force", slog.String("config_sha256", g.plans.sum()))
 	}
 }
 
@@ -63,7 +63,7 @@ func (g *Gateway) refuse(ctx context.Context, why string, asked bool) {
 		return
 	}
 	g.metrics.ReloadRefused()
-	g.log.LogAttrs(ctx, slog.LevelError, "configuration refused, the previous one stays", slog.String("error", why))
+	g.log.LogAttrs(ctx, slog.LevelError, "configuration refused: the previous one stays in force", slog.String("error", why))
 }
 
 // warn logs settings that are valid but probably not intended.

@@ -49,7 +49,7 @@ func TestG3_ABadFileAtStartIsFatalAndSaysWhy(t *testing.T) {
 func TestG3_AMistakeThatOnlyTheBuilderFindsIsOneOfItsEntry(t *testing.T) {
 	for entry, want := range map[string]string{
 		"use: secrets, with: {nonsense: 1}":                      "nonsense",
-		"use: destructive-shell, event: post_tool_use":           `guard "destructive-shell" has nothing to say at post_tool_use, only at [pre_tool_use]`,
+		"use: destructive-shell, event: post_tool_use":           `guard "destructive-shell" cannot be used at post_tool_use, only at [pre_tool_use]`,
 		`url: "http://127.0.0.1:1/", headers: {Host: elsewhere}`: "Host",
 	} {
 		dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: a, " + entry + "}\n"})
@@ -79,7 +79,7 @@ func TestAProgramThatIsNotThereIsSaidAtTheStartAndAtAReload(t *testing.T) {
 	if want := `coder.yaml: could not be started: program \"./coder\" is not there`; !strings.Contains(r.log.String(), want) {
 		t.Errorf("%s is not in\n%s", want, r.log)
 	}
-	if want := `hooks.yaml:3: hooks[0] \"a\": could not be started from here: ./gone: no such file`; !strings.Contains(r.log.String(), want) {
+	if want := `hooks.yaml:3: hooks[0] \"a\": cannot be started from here: ./gone: no such file`; !strings.Contains(r.log.String(), want) {
 		t.Errorf("%s is not in\n%s", want, r.log)
 	}
 	write(t, dir+"/hooks.yaml", "schema: 1\nhooks:\n  - {name: a, command: [./lost]}\n")
@@ -117,7 +117,7 @@ func TestG3_ABadFileAtReloadChangesNothingAndIsSaid(t *testing.T) {
 			if good, _ := r.metric(`hookgate_config_last_reload_successful`); good != "0" {
 				t.Errorf("hookgate_config_last_reload_successful is %q while the file is refused", good)
 			}
-			if !strings.Contains(r.log.String(), "configuration refused, the previous one stays") {
+			if !strings.Contains(r.log.String(), "configuration refused: the previous one stays in force") {
 				t.Error("the log does not say so")
 			}
 			write(t, file, saying(t, "old"))

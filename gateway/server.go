@@ -98,12 +98,12 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		g.turnAway(w, r, &problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("there is nothing at %.200q: GET /openapi.yaml lists what is served", r.URL.Path)})
+		g.turnAway(w, r, &problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("nothing is served at %.200q: see GET /openapi.yaml", r.URL.Path)})
 	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := allowedMethods(r)
 		w.Header().Set("Allow", allowed)
-		(&problem{status: http.StatusMethodNotAllowed, title: "Method not allowed", detail: fmt.Sprintf("the method is %.40q: use %s", r.Method, allowed)}).write(w)
+		(&problem{status: http.StatusMethodNotAllowed, title: "Method not allowed", detail: fmt.Sprintf("the method %.40q is not allowed here: use %s", r.Method, allowed)}).write(w)
 	})
 	return root
 }
@@ -339,7 +339,7 @@ func (g *Gateway) admitted(next http.Handler) http.Handler {
 			g.flying.Add(-1)
 			g.turnAway(w, r, &problem{
 				status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, closeConnection: true,
-				detail: fmt.Sprintf("%d requests are in flight, which is the limit (HOOKGATE_MAX_IN_FLIGHT)", g.options.MaxInFlight),
+				detail: fmt.Sprintf("the gateway is at its limit of %d requests in flight (HOOKGATE_MAX_IN_FLIGHT)", g.options.MaxInFlight),
 			})
 			return
 		}

@@ -25,7 +25,7 @@ func parseTurnRequest(text []byte) (turnRequest, error) {
 		return turnRequest{}, err
 	}
 	if t.agent == "" {
-		return turnRequest{}, errors.New("agent is missing: it names who is given the turn")
+		return turnRequest{}, errors.New("agent is missing: give the name of the agent that gets the turn")
 	}
 	return t, nil
 }
@@ -114,5 +114,5 @@ func parseAttachment(text []byte) (agentproc.Attachment, error) {
 }
 
 func malformedTurn(err error) *problem {
-	return &problem{status: http.StatusBadRequest, title: "Not a turn", detail: "the body is not a turn: " + err.Error()}
+	return &problem{status: http.StatusBadRequest, title: "Invalid turn", detail: "the body is not a valid turn: " + err.Error()}
 }

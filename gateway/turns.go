@@ -36,7 +36,7 @@ func (g *Gateway) serveTurn(w http.ResponseWriter, r *http.Request) {
 	}
 	a := p.agents[request.agent]
 	if a == nil {
-		(&problem{status: http.StatusNotFound, title: "Unknown agent", detail: "there is no agent of that name: the agents are the files of HOOKGATE_AGENTS_DIR"}).write(w)
+		(&problem{status: http.StatusNotFound, title: "Unknown agent", detail: "there is no agent of that name: agents are files in HOOKGATE_AGENTS_DIR"}).write(w)
 		return
 	}
 	if refusal := g.reaches(r, a.profile.Chain); refusal != nil {
@@ -45,8 +45,8 @@ func (g *Gateway) serveTurn(w http.ResponseWriter, r *http.Request) {
 	}
 	if !a.seats.take(g.options.MaxTurns) {
 		(&problem{
-			status: http.StatusServiceUnavailable, title: "Agent is busy", retryAfter: 1,
-			detail: fmt.Sprintf("agent %q has %d turns in flight, which is the limit (HOOKGATE_MAX_TURNS)", a.profile.Name, g.options.MaxTurns),
+			status: http.StatusServiceUnavailable, title: "Agent busy", retryAfter: 1,
+			detail: fmt.Sprintf("agent %q is at its limit of %d turns in flight (HOOKGATE_MAX_TURNS)", a.profile.Name, g.options.MaxTurns),
 		}).write(w)
 		return
 	}
@@ -73,7 +73,7 @@ func (g *Gateway) runTurn(w http.ResponseWriter, r *http.Request, p *plan, a *ag
 	case err != nil && ctx.Err() == nil && !stream.hasBegun(): // the turn could not be started
 		a.metrics.Ended(metrics.TurnFailure, time.Since(began))
 		g.turnWentWrong(ctx, a, result, err)
-		(&problem{status: http.StatusInternalServerError, title: "Agent cannot be run", detail: err.Error()}).write(w)
+		(&problem{status: http.StatusInternalServerError, title: "Agent cannot be started", detail: err.Error()}).write(w)
 		return
 	case err != nil || !result.Succeeded:
 		g.turnWentWrong(ctx, a, result, err)
@@ -87,7 +87,7 @@ func (g *Gateway) turnWentWrong(ctx context.Context, a *agent, result agentproc.
 	if result.Failure != nil {
 		detail = clip(result.Failure.Detail) // may quote what the agent wrote, so it is for operators only
 	}
-	g.log.LogAttrs(ctx, slog.LevelWarn, "a turn went wrong", slog.String("agent", a.profile.Name),
+	g.log.LogAttrs(ctx, slog.LevelWarn, "a turn failed", slog.String("agent", a.profile.Name),
 		slog.String("why", clip(turnFault(result, err))), slog.String("detail", detail), slog.Int("exit_code", result.ExitCode))
 }
 
@@ -166,7 +166,7 @@ func (d *turnDecider) Decide(ctx context.Context, req *agentproc.PermissionReque
 func (d *turnDecider) byDefault(ctx context.Context, id string, req *agentproc.PermissionRequest, envelope *chain.Request) agentproc.Answer {
 	by := d.agent.profile.PermissionDefault
 	if by == agentproc.DenyAndLogByDefault {
-		d.gateway.log.LogAttrs(ctx, slog.LevelWarn, "denied a request that the chain allows, as the agent's profile says",
+		d.gateway.log.LogAttrs(ctx, slog.LevelWarn, "denied a request that the chain allows, because the agent's profile says so",
 			slog.String("agent", d.agent.profile.Name), slog.String("tool_name", clip(req.ToolName)), slog.String("decision_id", id))
 	}
 	answer, settled := by.Answer()
@@ -174,7 +174,7 @@ func (d *turnDecider) byDefault(ctx context.Context, id string, req *agentproc.P
 	case settled:
 		return answer
 	case !d.gateway.keeper.configured():
-		return agentproc.Answer{Message: fmt.Sprintf("denied: permission_default of this agent's profile is %s, and there is nobody to ask", by)}
+		return agentproc.Answer{Message: fmt.Sprintf("denied: permission_default of this agent's profile is %s, and the gateway has no approvals store", by)}
 	}
 	return d.askPerson(ctx, id, envelope)
 }

@@ -99,7 +99,7 @@ func TestATurnsEventsAreLinesAndTheLastSaysHowItEnded(t *testing.T) {
 			}
 			r.wantMetric(`hookgate_turns_total{agent="a",outcome="`+tc.outcome+`"}`, "1")
 			r.wantMetric(`hookgate_turn_duration_seconds_count{agent="a"}`, "1")
-			if strings.Contains(r.log.String(), "a turn went wrong") != (tc.outcome != "result") {
+			if strings.Contains(r.log.String(), "a turn failed") != (tc.outcome != "result") {
 				t.Errorf("the log of a turn that ended as %s: %s", tc.outcome, r.log)
 			}
 		})
@@ -178,7 +178,7 @@ func TestAPermissionRequestIsAnsweredByTheChainAndThenByTheProfile(t *testing.T)
 		"allow":       {allow, "allow", "allow", "", "allow ", false},
 		"not settled": {allow, "deny", "deny", profileSays("deny"), "deny: " + profileSays("deny"), false},
 		"logged":      {allow, "deny_logged", "deny", profileSays("deny_logged"), "deny: " + profileSays("deny_logged"), true},
-		"nobody":      {allow, "ask", "deny", profileSays("ask") + ", and there is nobody to ask", "deny: " + profileSays("ask") + ", and there is nobody to ask", false},
+		"nobody":      {allow, "ask", "deny", profileSays("ask") + ", and the gateway has no approvals store", "deny: " + profileSays("ask") + ", and the gateway has no approvals store", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := decided(tc.chain)
@@ -321,7 +321,7 @@ func TestOneMoreTurnThanTheLimitIsRefused(t *testing.T) {
 	write(t, filepath.Join(dir, "c.yaml"), profile(t, "silent", ""))
 	r.reload() // the limit must hold across a reload
 	got := r.do(http.MethodPost, r.base+"/v1/turns", aTurn)
-	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, `agent \"a\" has 1 turns in flight, which is the limit (HOOKGATE_MAX_TURNS)`) {
+	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, `agent \"a\" is at its limit of 1 turns in flight (HOOKGATE_MAX_TURNS)`) {
 		t.Errorf("status %d, Retry-After %q: %s", got.status, got.header.Get("Retry-After"), got.body)
 	}
 	for _, other := range []string{"b", "c"} {

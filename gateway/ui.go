@@ -162,7 +162,7 @@ func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, view 
 		settled, err = g.seenApprovals(r, approval.Filter{Limit: listedApprovals})
 	}
 	if err != nil {
-		view.said, view.bad, view.unreachable, status = "Approvals cannot be reached: whatever needs one is denied.", true, true, http.StatusServiceUnavailable
+		view.said, view.bad, view.unreachable, status = "The approvals store is unavailable: every call that needs an approval is denied.", true, true, http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "5")
 	}
 	for i := range pending {
@@ -245,13 +245,13 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	refused := refusedAnswer(err)
-	view := page{bad: true, said: "Not taken: " + approval.ShownText(err.Error()) + "."}
+	view := page{bad: true, said: "Your answer was not recorded: " + approval.ShownText(err.Error()) + "."}
 	settled, isSettled := errors.AsType[*approval.SettledError](err)
 	switch {
 	case errors.Is(err, approval.ErrUnknown):
-		view.said = "Not taken: there is no such call any more."
+		view.said = "Your answer was not recorded: this call no longer exists."
 	case isSettled:
-		view.said = "Not taken: the call of " + approval.ShownText(settled.Approval.Tool) + " needs no answer any more, " + approval.ShownText(settled.Error()) + "."
+		view.said = "Your answer was not recorded: the call of " + approval.ShownText(settled.Approval.Tool) + " no longer needs an answer: " + approval.ShownText(settled.Error()) + "."
 	}
 	p.render(w, r, refused.status, view, unsent)
 }
@@ -289,7 +289,7 @@ func withoutReturns(text string) string { return strings.ReplaceAll(text, "\r\n"
 // browser.
 func (p *pages) form(w http.ResponseWriter, r *http.Request) (url.Values, *problem) {
 	if err := p.origins.Check(r); err != nil {
-		return nil, &problem{status: http.StatusForbidden, title: "Cross-origin request", detail: "another page sent this form", closeConnection: true}
+		return nil, &problem{status: http.StatusForbidden, title: "Cross-origin request", detail: "the form was sent from another site", closeConnection: true}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/x-www-form-urlencoded") {
@@ -300,17 +300,17 @@ func (p *pages) form(w http.ResponseWriter, r *http.Request) (url.Values, *probl
 	}
 	if err := r.ParseForm(); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, &problem{status: http.StatusRequestEntityTooLarge, title: "Form too large", closeConnection: true, detail: fmt.Sprintf("the form is over %d bytes", maxForm)}
+			return nil, &problem{status: http.StatusRequestEntityTooLarge, title: "Form too large", closeConnection: true, detail: fmt.Sprintf("the form is longer than %d bytes", maxForm)}
 		}
 		if isTimeout(err) {
 			return nil, &problem{status: http.StatusRequestTimeout, title: "Request too slow", closeConnection: true, detail: "the form did not arrive in time"}
 		}
-		p.gateway.log.LogAttrs(r.Context(), slog.LevelDebug, "a form could not be read", slog.Any("error", err))
-		return nil, &problem{status: http.StatusBadRequest, title: "Not a form", closeConnection: true, detail: "the form could not be read"}
+		p.gateway.log.LogAttrs(r.Context(), slog.LevelDebug, "a form is not valid", slog.Any("error", err))
+		return nil, &problem{status: http.StatusBadRequest, title: "Not a form", closeConnection: true, detail: "the form is not valid"}
 	}
 	c, err := r.Cookie(formCookie)
 	if err != nil || c.Value == "" || subtle.ConstantTimeCompare([]byte(c.Value), []byte(r.PostForm.Get("token"))) != 1 {
-		return nil, &problem{status: http.StatusForbidden, title: "Not this page's form", detail: "the form is not of this page, or cookies are off: open " + routePage + " again"}
+		return nil, &problem{status: http.StatusForbidden, title: "Unknown form", detail: "the form has expired, comes from another page, or cookies are disabled: open " + routePage + " again"}
 	}
 	return r.PostForm, nil
 }

@@ -61,7 +61,7 @@ func TestThePageWorksWithoutScripts(t *testing.T) {
 		want, said string
 	}{
 		"allow": {func(v url.Values) { v.Set("behavior", "allow") }, `{"decision":"allow"}`, "allowed by anonymous at 127.0.0.1"},
-		"deny":  {func(v url.Values) { v.Set("behavior", "deny") }, `"denied by hook 'person': a person said no"`, "denied by anonymous at 127.0.0.1"},
+		"deny":  {func(v url.Values) { v.Set("behavior", "deny") }, `"denied by hook 'person': a person denied this call"`, "denied by anonymous at 127.0.0.1"},
 		"deny with a message": {
 			func(v url.Values) { v.Set("behavior", "deny"); v.Set("message", " not <now> ") }, `"denied by hook 'person': not <now>"`, "denied by",
 		},
@@ -70,7 +70,7 @@ func TestThePageWorksWithoutScripts(t *testing.T) {
 			`{"decision":"modify","input":{` + "\n  " + `"command": "pwd"` + "\n" + `}`, "allowed by",
 		},
 		"deny with another input, which then does not matter": {
-			func(v url.Values) { v.Set("behavior", "deny"); v.Set("input", "nonsense") }, "a person said no", "denied by",
+			func(v url.Values) { v.Set("behavior", "deny"); v.Set("input", "nonsense") }, "a person denied this call", "denied by",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestWhatAPersonWroteStaysWhereItCannotBeTaken(t *testing.T) {
 	form.Set("message", `say "why"`)
 	got := b.send(id, form)
 	again := b.fields(got.body, id)
-	if got.status != http.StatusBadRequest || again.Get("input") != `{"command": <oops>` || again.Get("message") != `say "why"` || !strings.Contains(got.body, "Not taken: updated_input cannot be used") {
+	if got.status != http.StatusBadRequest || again.Get("input") != `{"command": <oops>` || again.Get("message") != `say "why"` || !strings.Contains(got.body, "Your answer was not recorded: updated_input cannot be used") {
 		t.Errorf("status %d, %v: %s", got.status, again, got.body)
 	}
 	form.Del("behavior")
@@ -178,14 +178,14 @@ func TestWhatAPersonWroteStaysWhereItCannotBeTaken(t *testing.T) {
 	if got := b.send(id, form); got.status != http.StatusConflict || !strings.Contains(got.body, "it was already denied by anonymous at 127.0.0.1 at ") {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
-	if got := b.send("nonsense", form); got.status != http.StatusNotFound || !strings.Contains(got.body, "there is no such call any more") {
+	if got := b.send("nonsense", form); got.status != http.StatusNotFound || !strings.Contains(got.body, "this call no longer exists") {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 }
 
 func TestThePageSaysThatApprovalsCannotBeReached(t *testing.T) {
 	b := &browser{running: approvals(t, Options{DatabaseURL: "postgres://u@127.0.0.1:1/x?sslmode=disable"}, asksPerson)}
-	if got := b.open(""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "whatever needs one is denied") || !strings.Contains(got.body, "What waits cannot be shown.") {
+	if got := b.open(""); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "every call that needs an approval is denied") || !strings.Contains(got.body, "The pending calls cannot be shown.") {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 }

@@ -42,7 +42,7 @@ func (p *page) html() g.Node {
 		title = fmt.Sprintf("(%d) %s", len(p.cards), title)
 	}
 	if p.unreachable {
-		nothing = "What waits cannot be shown."
+		nothing = "The pending calls cannot be shown."
 	}
 	if p.bad {
 		class = "bad"

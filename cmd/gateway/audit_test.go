@@ -72,7 +72,7 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 		t.Errorf("the end cut off: %+v", got)
 	}
 	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
-	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 was written behind another line") || !strings.Contains(got.stderr, "is broken after the first record, 1, which may itself have been changed") {
+	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 does not match the line before it") || !strings.Contains(got.stderr, "is broken after the first record, 1, which may itself have been changed") {
 		t.Errorf("a record was changed: %+v", got)
 	}
 }

@@ -206,7 +206,7 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 	got := commandLine(t, nil, "", "check", good)
 	for _, want := range []string{
 		"good.yaml: ok\n", "chain operator: 4 hooks, budget 4000 ms, pre_tool_use at most 4000 ms (its hooks could take 5100 ms), post_tool_use at most 4000 ms (its hooks could take 5000 ms)",
-		`good.yaml:5: hooks[1] "b": could not be started from here: ./b: no such file or directory`, `good.yaml:7: hooks[3] "d": could not be started from here: ./w: `,
+		`good.yaml:5: hooks[1] "b": cannot be started from here: ./b: no such file or directory`, `good.yaml:7: hooks[3] "d": cannot be started from here: ./w: `,
 	} {
 		if got.code != 0 || !strings.Contains(got.stdout, want) {
 			t.Errorf("code %d, %q lacks %q; stderr %q", got.code, got.stdout, want, got.stderr)

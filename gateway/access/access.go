@@ -167,21 +167,21 @@ func (r *Rules) check() error {
 	hashes := map[[sha256.Size]byte]string{}
 	for _, i := range r.Issuers {
 		if i.Name == "" || i.URL == "" || len(i.Audiences) == 0 {
-			errs = append(errs, fmt.Errorf("access: issuer %q: it needs a name, a URL and an audience", i.Name))
+			errs = append(errs, fmt.Errorf("access: issuer %q needs a name, a URL and an audience", i.Name))
 		}
 		if issuers[i.Name] || urls[i.URL] {
-			errs = append(errs, fmt.Errorf("access: issuer %q stands twice", i.Name))
+			errs = append(errs, fmt.Errorf("access: duplicate issuer %q", i.Name))
 		}
 		issuers[i.Name], urls[i.URL] = true, true
 	}
 	for _, c := range r.Callers {
 		if c.Name == "" || names[c.Name] {
-			errs = append(errs, fmt.Errorf("access: caller %q has no name of its own", c.Name))
+			errs = append(errs, fmt.Errorf("access: caller %q has no name, or the name of another caller", c.Name))
 		}
 		names[c.Name] = true
 		for _, t := range c.Tokens {
 			if other, twice := hashes[t.SHA256]; twice {
-				errs = append(errs, fmt.Errorf("access: callers %q and %q have one token", other, c.Name))
+				errs = append(errs, fmt.Errorf("access: callers %q and %q have the same token", other, c.Name))
 			}
 			hashes[t.SHA256] = c.Name
 		}
@@ -191,7 +191,7 @@ func (r *Rules) check() error {
 			}
 		}
 		if c.Rate != nil && (c.Rate.PerSecond <= 0 || c.Rate.Burst <= 0) {
-			errs = append(errs, fmt.Errorf("access: caller %q: a rate is positive", c.Name))
+			errs = append(errs, fmt.Errorf("access: caller %q: the rate must be positive", c.Name))
 		}
 	}
 	return errors.Join(errs...)

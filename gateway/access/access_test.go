@@ -187,12 +187,12 @@ func TestRulesThatCannotBeAreRefused(t *testing.T) {
 			{Name: "a", Tokens: []Token{{SHA256: hash}}, Claims: []Claimed{{Issuer: "nobody"}}, Rate: &Rate{}},
 		},
 	}})
-	want := `access: issuer "i": it needs a name, a URL and an audience
-access: issuer "i" stands twice
-access: caller "a" has no name of its own
-access: callers "a" and "a" have one token
+	want := `access: issuer "i" needs a name, a URL and an audience
+access: duplicate issuer "i"
+access: caller "a" has no name, or the name of another caller
+access: callers "a" and "a" have the same token
 access: caller "a": tokens need an issuer that is declared, and a claim
-access: caller "a": a rate is positive`
+access: caller "a": the rate must be positive`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v\nwant %s", err, want)
 	}

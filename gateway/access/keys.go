@@ -63,7 +63,7 @@ func newKeys(i Issued, l *life, log *slog.Logger) *keys {
 	}
 }
 
-var errUnavailable = errors.New("the issuer's keys are not known")
+var errUnavailable = errors.New("the issuer's keys are not available")
 
 // find returns the keys with the given key id, none if the issuer has no such
 // key. Keys that are known are returned without waiting; otherwise find waits
@@ -118,7 +118,7 @@ func (k *keys) ask() {
 	defer cancel()
 	have, err := k.fetch(ctx)
 	if err != nil && k.life.ctx.Err() == nil {
-		k.log.LogAttrs(ctx, slog.LevelError, "the keys of an issuer of tokens cannot be had; those known are used for a day",
+		k.log.LogAttrs(ctx, slog.LevelError, "the keys of a token issuer cannot be fetched: keys that were fetched before are used for up to a day",
 			slog.String("issuer", k.issued.Name), slog.Any("error", err))
 	}
 	k.mu.Lock()
@@ -148,10 +148,10 @@ func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		return nil, err
 	}
 	if said.Issuer != k.issued.URL {
-		return nil, fmt.Errorf("%s speaks for the issuer %.200q, not for %q", k.issued.discoveryURL(), said.Issuer, k.issued.URL)
+		return nil, fmt.Errorf("%s names the issuer %.200q instead of %q", k.issued.discoveryURL(), said.Issuer, k.issued.URL)
 	}
 	if err := safeURL(said.JWKSURI); err != nil {
-		return nil, fmt.Errorf("%s has an unusable jwks_uri: %w", k.issued.discoveryURL(), err)
+		return nil, fmt.Errorf("%s has a jwks_uri that cannot be used: %w", k.issued.discoveryURL(), err)
 	}
 	var set jose.JSONWebKeySet
 	if err := k.get(ctx, said.JWKSURI, &set); err != nil {
@@ -161,7 +161,7 @@ func (k *keys) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		return !key.Valid() || !key.IsPublic() || key.Use != "" && key.Use != "sig"
 	})
 	if len(usable) == 0 || len(usable) > keysMost {
-		return nil, fmt.Errorf("%s has %d keys to verify signatures with: want 1 to %d", said.JWKSURI, len(usable), keysMost)
+		return nil, fmt.Errorf("%s has %d keys for signatures: want 1 to %d", said.JWKSURI, len(usable), keysMost)
 	}
 	return usable, nil
 }
@@ -198,7 +198,7 @@ func (k *keys) get(ctx context.Context, address string, into any) error {
 		return fmt.Errorf("%s answered with more than %d bytes", address, keysLargest)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("%s did not answer with the JSON that was expected: %w", address, err)
+		return fmt.Errorf("%s did not answer with the expected JSON: %w", address, err)
 	}
 	return nil
 }

@@ -74,26 +74,26 @@ func (r Reason) Text() string {
 	case Missing:
 		return "it carries no credential: send Authorization: Bearer TOKEN, or a client certificate"
 	case InURL:
-		return "its token stands in the address, where every log on the way keeps it: send it as Authorization: Bearer TOKEN, and replace that token"
+		return "its token is in the URL, which logs on the way record: send it as Authorization: Bearer TOKEN, and replace that token"
 	case Malformed:
-		return "its Authorization is not exactly one bearer token: send Authorization: Bearer TOKEN once"
+		return "its Authorization header is not exactly one bearer token: send Authorization: Bearer TOKEN once"
 	case Unknown:
 		return "no caller has its token"
 	case Expired:
-		return "its token is not valid at this time: get a new one, and compare the clocks"
+		return "its token has expired or is not valid yet: get a new one, and compare the clocks"
 	case Issuer:
 		return "the issuer of its token is not trusted here"
 	case Audience:
-		return "its token was made for another audience"
+		return "its token is for another audience"
 	case Signature:
-		return "the signature of its token is not that of the issuer"
+		return "the signature of its token does not verify with the issuer's keys"
 	case Claims:
-		return "its token is good, but no caller is declared for its claims"
+		return "its token is valid, but no caller in the callers file has its claims"
 	case Certificate:
-		return "its client certificate is not trusted, or no caller is declared for its names"
+		return "its client certificate is not trusted, or no caller in the callers file has its names"
 	case Unavailable:
-		return "the issuer of its token cannot be asked for its keys"
+		return "the keys of its token's issuer cannot be fetched"
 	case Unidentified:
 	}
-	return "nobody is known by it"
+	return "it identifies no caller"
 }

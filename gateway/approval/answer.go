@@ -40,7 +40,7 @@ func (e *SettledError) Error() string {
 		}
 		return said
 	case Pending:
-		return fmt.Sprintf("nobody waits for it any more: the gateway that asked was not heard of for %v", Attention)
+		return fmt.Sprintf("nobody waits for it any more: the gateway that asked has not responded for %v", Attention)
 	case Withdrawn:
 		return "it was withdrawn at " + a.SettledAt.Format(time.RFC3339) + ": " + a.Message
 	case Allowed, Denied, Unset:
@@ -131,21 +131,21 @@ func (d *Desk) Answer(ctx context.Context, id string, answer Answer) (Approval, 
 func (p *Answer) check(a *Approval) error {
 	switch {
 	case len(p.Message) > MaxMessage:
-		return &UnusableError{fmt.Sprintf("message has %d bytes: at most %d are kept", len(p.Message), MaxMessage)}
+		return &UnusableError{fmt.Sprintf("message has %d bytes, and the limit is %d", len(p.Message), MaxMessage)}
 	case !utf8.ValidString(p.Message):
 		return &UnusableError{"message is not UTF-8"}
 	case p.UpdatedInput != nil && !p.Allow:
-		return &UnusableError{"updated_input goes with allow: a call that is denied does not run"}
+		return &UnusableError{"updated_input is only for allow: a denied call does not run"}
 	case p.Digest != "" && p.Digest != a.Digest:
-		return &UnusableError{fmt.Sprintf("digest is that of another call: this one has %s", a.Digest)}
+		return &UnusableError{fmt.Sprintf("digest belongs to another call: the digest of this call is %s", a.Digest)}
 	case len(p.UpdatedInput) > MaxCall:
-		return &UnusableError{fmt.Sprintf("updated_input has %d bytes: at most %d are kept", len(p.UpdatedInput), MaxCall)}
+		return &UnusableError{fmt.Sprintf("updated_input has %d bytes, and the limit is %d", len(p.UpdatedInput), MaxCall)}
 	case p.UpdatedInput == nil:
 		return nil
 	}
 	call, err := a.Call()
 	if err != nil {
-		return &UnusableError{"the call that is kept cannot be read: " + err.Error()}
+		return &UnusableError{"the stored call cannot be read: " + err.Error()}
 	}
 	p.UpdatedInput = bytes.Trim(p.UpdatedInput, " \t\r\n")
 	if err := checkInput(call, p.UpdatedInput); err != nil {

@@ -166,7 +166,7 @@ func (f Filter) holdsChain(name string) bool {
 func is(filter, value string) bool { return filter == "" || filter == value }
 
 // ErrUnknown reports that no approval has the given id.
-var ErrUnknown = errors.New("there is no approval of that id")
+var ErrUnknown = errors.New("there is no approval with that id")
 
 // Store keeps approvals. It is safe for concurrent use. Expiry follows the
 // store's own clock, so that replicas whose clocks differ agree.

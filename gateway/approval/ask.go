@@ -58,13 +58,13 @@ func fail(why string, detail error) (chain.Answer, Outcome) {
 
 // lost is the answer after an error of the store (P1).
 func lost(err error) (chain.Answer, Outcome) {
-	return fail("the store of approvals cannot be reached", err)
+	return fail("the approvals store is unavailable", err)
 }
 
 func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	d := w.desk
 	if n := len(w.question.Envelope); n > MaxCall {
-		return fail(fmt.Sprintf("the call has %d bytes, and a person is shown %d at the most", n, MaxCall), nil)
+		return fail(fmt.Sprintf("the call has %d bytes, and at most %d can be shown to a person", n, MaxCall), nil)
 	}
 	var err error
 	if w.store, err = d.opened(); err != nil { //nolint:contextcheck // what it starts is of the desk's life
@@ -73,7 +73,7 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	woken, full, stopped := d.join(w.question.ID) // before Create, so that no answer is missed
 	switch {
 	case full:
-		return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: %d calls wait for a person", d.o.MaxWaiting), ""), OutcomeFailed
+		return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: already already %d calls wait for a person", d.o.MaxWaiting), ""), OutcomeFailed
 	case stopped:
 		return fail(ErrStopped.Error(), nil)
 	}
@@ -86,7 +86,7 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	case err != nil && ctx.Err() != nil:
 		return w.abandoned() //nolint:contextcheck // its own has ended
 	case err != nil:
-		w.withdraw("it could not be told whether it was kept") //nolint:contextcheck // it may be there all the same
+		w.withdraw("it is not known whether it was stored") //nolint:contextcheck // it may be there all the same
 		return lost(d.met(err))
 	}
 	d.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call waits for a person", slog.String("approval_id", w.question.ID),
@@ -132,7 +132,7 @@ func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, O
 			return w.conclude(ctx, &now)
 		}
 		if errors.Is(err, ErrUnknown) {
-			return fail("its approval is no longer kept", nil)
+			return fail("its approval is no longer in the approvals store", nil)
 		}
 		// An unreachable store may recover before the time is over.
 	}
@@ -170,7 +170,7 @@ func (w *wait) withdraw(why string) {
 
 // conclude returns the answer that follows from a settled approval.
 func (w *wait) conclude(ctx context.Context, now *Approval) (chain.Answer, Outcome) {
-	w.desk.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call waits for a person no longer", slog.String("approval_id", now.ID),
+	w.desk.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call no longer waits for a person", slog.String("approval_id", now.ID),
 		slog.String("state", now.State.String()), slog.String("by", now.By))
 	switch now.State {
 	case Allowed:
@@ -178,16 +178,16 @@ func (w *wait) conclude(ctx context.Context, now *Approval) (chain.Answer, Outco
 	case Denied:
 		reason := now.Message
 		if reason == "" {
-			reason = "a person said no"
+			reason = "a person denied this call"
 		}
 		return chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, OutcomeDenied
 	case Expired:
-		return chain.Fail(w.asking.Late, fmt.Sprintf("nobody answered within %v", w.asking.Timeout), now.Message), OutcomeExpired
+		return chain.Fail(w.asking.Late, fmt.Sprintf("no person answered within %v", w.asking.Timeout), now.Message), OutcomeExpired
 	case Withdrawn:
 		return chain.Fail(chain.Error, "was withdrawn: "+now.Message, ""), OutcomeWithdrawn
 	case Unset, Pending:
 	}
-	return fail("its approval was left undecided", nil)
+	return fail("its approval ended without an answer", nil)
 }
 
 // redeem lets the call run, once, and only if it is the call that was shown (P3,
@@ -200,12 +200,12 @@ func (w *wait) redeem(ctx context.Context, now *Approval) (chain.Answer, Outcome
 	case err != nil:
 		return lost(w.desk.met(err))
 	case !good:
-		return fail("its approval was used, or is of another call", nil)
+		return fail("its approval has already been used, or is for another call", nil)
 	case now.UpdatedInput == nil:
 		return chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}}, OutcomeAllowed
 	}
 	if err := checkInput(w.asking.Request, now.UpdatedInput); err != nil {
-		return chain.Fail(chain.UnusableRewrite, "the input that a person wrote cannot be used: "+err.Error(), ""), OutcomeFailed
+		return chain.Fail(chain.UnusableRewrite, "the input that a person entered cannot be used: "+err.Error(), ""), OutcomeFailed
 	}
 	return chain.Answer{Outcome: chain.Outcome{
 		Decision: chain.Modify, Input: now.UpdatedInput, Reason: "the person who allowed it changed the input",

@@ -102,7 +102,7 @@ func NewDesk(o Options) *Desk {
 }
 
 // ErrNoStore reports that no store is configured.
-var ErrNoStore = errors.New("approvals have no place where they are kept: set HOOKGATE_STATE_DIR, or HOOKGATE_DATABASE_URL for several gateways")
+var ErrNoStore = errors.New("no approvals store is configured: set HOOKGATE_STATE_DIR, or HOOKGATE_DATABASE_URL for several gateways")
 
 // ErrStopped reports that the desk was stopped.
 var ErrStopped = errors.New("the gateway is stopping")
@@ -189,9 +189,9 @@ func (d *Desk) met(err error) error {
 	d.mu.Unlock()
 	switch {
 	case trouble != nil && before == nil:
-		d.o.Logger.LogAttrs(d.life, slog.LevelError, "approvals cannot be kept: whatever needs one is denied", slog.Any("error", err))
+		d.o.Logger.LogAttrs(d.life, slog.LevelError, "the approvals store is unavailable: every call that needs an approval is denied", slog.Any("error", err))
 	case trouble == nil && before != nil:
-		d.o.Logger.LogAttrs(d.life, slog.LevelInfo, "approvals can be kept again")
+		d.o.Logger.LogAttrs(d.life, slog.LevelInfo, "the approvals store is available again")
 	}
 	return err
 }
@@ -276,5 +276,5 @@ func (d *Desk) Close() {
 
 // unreachable wraps an error of the store for people.
 func unreachable(err error) error {
-	return fmt.Errorf("the store of approvals cannot be reached: %w", err)
+	return fmt.Errorf("the approvals store is unavailable: %w", err)
 }

@@ -234,9 +234,9 @@ func TestWhatAPersonSaysIsTheAnswer(t *testing.T) {
 			chain.Answer{Outcome: chain.Outcome{Decision: chain.Modify, Input: []byte(`{"n": 9007199254740993, "h":"<>&"}`), Reason: "the person who allowed it changed the input"}},
 			approval.OutcomeAllowed, approval.Allowed,
 		},
-		"deny":                  {approval.Answer{By: "ann"}, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "a person said no"}}, approval.OutcomeDenied, approval.Denied},
+		"deny":                  {approval.Answer{By: "ann"}, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "a person denied this call"}}, approval.OutcomeDenied, approval.Denied},
 		"deny with a message":   {approval.Answer{By: "ann", Message: "not today"}, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "not today"}}, approval.OutcomeDenied, approval.Denied},
-		"P1 the zero answer":    {approval.Answer{}, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "a person said no"}}, approval.OutcomeDenied, approval.Denied},
+		"P1 the zero answer":    {approval.Answer{}, chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "a person denied this call"}}, approval.OutcomeDenied, approval.Denied},
 		"allow, told by a poll": {approval.Answer{Allow: true}, chain.Answer{Outcome: chain.Outcome{Decision: chain.Allow}}, approval.OutcomeAllowed, approval.Allowed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestP3_AnApprovalOfAnotherCallLetsNothingGo(t *testing.T) {
 	if _, err := d.Answer(t.Context(), d.pending(1)[0].ID, approval.Answer{Allow: true}); err != nil {
 		t.Fatal(err)
 	}
-	wantAnswer(t, chain.Fail(chain.Error, "its approval was used, or is of another call", ""), answer)
+	wantAnswer(t, chain.Fail(chain.Error, "its approval has already been used, or is for another call", ""), answer)
 	d.counted(approval.OutcomeFailed)
 }
 
@@ -313,13 +313,13 @@ func TestP4_AnApprovalThatWasUsedLetsNothingGo(t *testing.T) {
 		}
 	}
 	d.store.hangs.Store(false)
-	wantAnswer(t, chain.Fail(chain.Error, "its approval was used, or is of another call", ""), answer)
+	wantAnswer(t, chain.Fail(chain.Error, "its approval has already been used, or is for another call", ""), answer)
 }
 
 func TestP5_NobodyAnswersInTime(t *testing.T) {
 	d := newDesk(t)
 	began := time.Now()
-	wantAnswer(t, chain.Fail(chain.Timeout, "nobody answered within 1s", ""), d.ask(t.Context(), callText, time.Second))
+	wantAnswer(t, chain.Fail(chain.Timeout, "no person answered within 1s", ""), d.ask(t.Context(), callText, time.Second))
 	if took := time.Since(began); took < 700*time.Millisecond {
 		t.Errorf("it waited only %v", took)
 	}
@@ -360,7 +360,7 @@ func TestP7_ACallerThatHangsUpWithdrawsItsQuestion(t *testing.T) {
 func TestP1_AStoreThatCannotBeReachedDeniesAndSaysSo(t *testing.T) {
 	d := newDesk(t)
 	d.store.down.Store(true)
-	wantAnswer(t, chain.Fail(chain.Error, "the store of approvals cannot be reached", errDown.Error()), d.ask(t.Context(), callText, long))
+	wantAnswer(t, chain.Fail(chain.Error, "the approvals store is unavailable", errDown.Error()), d.ask(t.Context(), callText, long))
 	if d.Trouble() == nil {
 		t.Error("it is not in trouble")
 	}
@@ -368,7 +368,7 @@ func TestP1_AStoreThatCannotBeReachedDeniesAndSaysSo(t *testing.T) {
 		"reading":   func() error { _, err := d.Get(t.Context(), "id-1"); return err }(),
 		"answering": func() error { _, err := d.Answer(t.Context(), "id-1", approval.Answer{Allow: true}); return err }(),
 	} {
-		if err == nil || err.Error() != "the store of approvals cannot be reached: the disk is on fire" {
+		if err == nil || err.Error() != "the approvals store is unavailable: the disk is on fire" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -404,7 +404,7 @@ func TestP8_NobodyWaitsLongerThanItsTimeForAStoreThatHangs(t *testing.T) {
 			d.pending(1)
 			d.store.hangs.Store(true)
 		}
-		wantAnswer(t, chain.Fail(chain.Error, "the store of approvals cannot be reached", "context deadline exceeded"), answer)
+		wantAnswer(t, chain.Fail(chain.Error, "the approvals store is unavailable", "context deadline exceeded"), answer)
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -466,7 +466,7 @@ func TestOneMoreThanMayWaitIsRefused(t *testing.T) {
 	d := newDesk(t, func(o *approval.Options) { o.MaxWaiting = 2 })
 	first, second := d.ask(t.Context(), callText, long), d.ask(t.Context(), callText, long)
 	waiting := d.pending(2)
-	wantAnswer(t, chain.Fail(chain.Saturated, "was not asked: 2 calls wait for a person", ""), d.ask(t.Context(), callText, long))
+	wantAnswer(t, chain.Fail(chain.Saturated, "was not asked: already already 2 calls wait for a person", ""), d.ask(t.Context(), callText, long))
 	for _, a := range waiting {
 		if _, err := d.Answer(t.Context(), a.ID, approval.Answer{}); err != nil {
 			t.Fatal(err)
@@ -482,7 +482,7 @@ func TestOneMoreThanMayWaitIsRefused(t *testing.T) {
 func TestACallThatIsTooLongToBeShownIsDenied(t *testing.T) {
 	d := newDesk(t)
 	text := strings.Replace(callText, "ls", strings.Repeat("x", approval.MaxCall), 1)
-	want := fmt.Sprintf("the call has %d bytes, and a person is shown 262144 at the most", len(text))
+	want := fmt.Sprintf("the call has %d bytes, and at most 262144 can be shown to a person", len(text))
 	wantAnswer(t, chain.Fail(chain.Error, want, ""), d.ask(t.Context(), text, long))
 }
 
@@ -502,12 +502,12 @@ func TestAnAnswerThatCannotBeOneChangesNothing(t *testing.T) {
 		says approval.Answer
 		want string
 	}{
-		{before.ID, approval.Answer{UpdatedInput: []byte(`{}`)}, "updated_input goes with allow: a call that is denied does not run"},
+		{before.ID, approval.Answer{UpdatedInput: []byte(`{}`)}, "updated_input is only for allow: a denied call does not run"},
 		{before.ID, approval.Answer{Allow: true, UpdatedInput: []byte(`[]`)}, "updated_input cannot be used: it is not a JSON object"},
 		{before.ID, approval.Answer{Allow: true, UpdatedInput: []byte(`{"a":1,"a":2}`)}, "updated_input cannot be used: "},
 		{before.ID, approval.Answer{Allow: true, UpdatedInput: []byte{}}, "updated_input cannot be used: no JSON value"},
-		{before.ID, approval.Answer{Allow: true, Digest: "other"}, "digest is that of another call: this one has " + before.Digest},
-		{before.ID, approval.Answer{Message: strings.Repeat("x", approval.MaxMessage+1)}, "message has 4097 bytes: at most 4096 are kept"},
+		{before.ID, approval.Answer{Allow: true, Digest: "other"}, "digest belongs to another call: the digest of this call is " + before.Digest},
+		{before.ID, approval.Answer{Message: strings.Repeat("x", approval.MaxMessage+1)}, "message has 4097 bytes, and the limit is 4096"},
 		{before.ID, approval.Answer{Message: "\xff"}, "message is not UTF-8"},
 		{after.ID, approval.Answer{Allow: true, UpdatedInput: []byte(`{}`)}, "updated_input cannot be used: the call has run: its input can no longer be changed"},
 	} {
@@ -673,7 +673,7 @@ func TestP9_WhatNobodyWaitsForTakesNoAnswerAndIsToldSo(t *testing.T) {
 	for _, allow := range []bool{true, false} {
 		_, err := d.Answer(t.Context(), id, approval.Answer{Allow: allow, By: "ann"})
 		settled, ok := errors.AsType[*approval.SettledError](err)
-		if !ok || settled.Error() != "nobody waits for it any more: the gateway that asked was not heard of for 15s" {
+		if !ok || settled.Error() != "nobody waits for it any more: the gateway that asked has not responded for 15s" {
 			t.Errorf("an answer: %v", err)
 		}
 	}

@@ -163,7 +163,7 @@ func TestL5_NotBeingToldInTimeIsNo(t *testing.T) {
 			Output{Name: "stream", Sink: &fake{does: func(context.Context, []Record, bool) error { return errors.New("gone") }}})
 		began := time.Now()
 		err := tr.KeepSafely(t.Context(), record(1), corrected)
-		if err == nil || time.Since(began) != 5*time.Second || !strings.Contains(err.Error(), "did not say in time") {
+		if err == nil || time.Since(began) != 5*time.Second || !strings.Contains(err.Error(), "did not confirm the record in time") {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
@@ -207,7 +207,7 @@ func TestL5_ASinkThatNeverEndsDoesNotKeepTheProcess(t *testing.T) {
 		tr := trail(&counter{}, Output{Name: "hangs", Sink: &fake{does: func(context.Context, []Record, bool) error { <-release; return nil }}})
 		tr.Keep(record(1))
 		time.Sleep(time.Second)
-		if err := tr.Close(); err == nil || err.Error() != "audit hangs: it does not end" {
+		if err := tr.Close(); err == nil || err.Error() != "audit hangs: it did not stop in time" {
 			t.Errorf("error %v", err)
 		}
 		close(release)
@@ -389,17 +389,17 @@ func TestL6_WhateverIsDoneToALineShows(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"changed":      {bytes.Replace(text, []byte(`{"i":2}`), []byte(`{"i":7}`), 1), "audit.jsonl:4: the chain is broken: record 4 was written behind another line than the one before it"},
+		"changed":      {bytes.Replace(text, []byte(`{"i":2}`), []byte(`{"i":7}`), 1), "audit.jsonl:4: the chain is broken: record 4 does not match the line before it"},
 		"removed":      {join(lines[0], lines[1], lines[3], lines[4]), "audit.jsonl:3: the chain is broken: record 4 follows record 2"},
 		"moved":        {join(lines[0], lines[2], lines[1], lines[3]), "record 3 follows record 1"},
 		"put in":       {join(lines[0], lines[1], lines[1], lines[2]), "record 2 follows record 2"},
-		"renumbered":   {join(lines[0], lines[1], bytes.Replace(lines[3], []byte(`"n":4`), []byte(`"n":3`), 1), lines[4]), "written behind another line"},
-		"begun anew":   {bytes.Replace(lines[1], []byte(`"n":2`), []byte(`"n":1`), 1), "the first record follows another"},
-		"no line":      {join(lines[0], []byte("{}\n")), "it is not of the form of a line"},
-		"more in it":   {join(bytes.Replace(lines[0], []byte(`"record":`), []byte(`"x":1,"record":`), 1), lines[1]), "it is not of the form of a line"},
-		"no number":    {[]byte("{\"n\":01,\"prev\":\"\n"), "it is not of the form of a line"},
-		"hash cut":     {[]byte(`{"n":1,"prev":"` + strings.Repeat("z", 64) + "\",\"record\":{}}\n"), "it is not of the form of a line"},
-		"record empty": {[]byte(`{"n":1,"prev":"` + strings.Repeat("0", 64) + "\",\"record\":}\n"), "it is not of the form of a line"},
+		"renumbered":   {join(lines[0], lines[1], bytes.Replace(lines[3], []byte(`"n":4`), []byte(`"n":3`), 1), lines[4]), "does not match the line before it"},
+		"begun anew":   {bytes.Replace(lines[1], []byte(`"n":2`), []byte(`"n":1`), 1), "the first record refers to a record before it"},
+		"no line":      {join(lines[0], []byte("{}\n")), "it is not a valid line"},
+		"more in it":   {join(bytes.Replace(lines[0], []byte(`"record":`), []byte(`"x":1,"record":`), 1), lines[1]), "it is not a valid line"},
+		"no number":    {[]byte("{\"n\":01,\"prev\":\"\n"), "it is not a valid line"},
+		"hash cut":     {[]byte(`{"n":1,"prev":"` + strings.Repeat("z", 64) + "\",\"record\":{}}\n"), "it is not a valid line"},
+		"record empty": {[]byte(`{"n":1,"prev":"` + strings.Repeat("0", 64) + "\",\"record\":}\n"), "it is not a valid line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -425,11 +425,11 @@ func TestAFileHasOneWriterAndHasToBeOurs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	f := opened(t, FileOptions{Path: path})
 	_, err := OpenFile(FileOptions{Path: path})
-	if err == nil || !strings.Contains(err.Error(), "another process writes it") {
+	if err == nil || !strings.Contains(err.Error(), "another process is writing to it") {
 		t.Errorf("error %v", err)
 	}
 	closed(t, f)
-	for text, want := range map[string]string{"hello\n": "none of an audit file", strings.Repeat("x", largestTail+1): "its last line has no end"} {
+	for text, want := range map[string]string{"hello\n": "its last line is not an audit record", strings.Repeat("x", largestTail+1): "its last line is incomplete"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -90,13 +90,13 @@ func (f *File) open() error {
 			return err
 		}
 		if last == nil {
-			return fmt.Errorf("%s has no whole line", before.Name())
+			return fmt.Errorf("%s has no complete line", before.Name())
 		}
 	}
 	if last != nil {
 		line, err := parseLine(last)
 		if err != nil {
-			return fmt.Errorf("its last line is none of an audit file: %w", err)
+			return fmt.Errorf("its last line is not an audit record: %w", err)
 		}
 		f.next, f.prev = line.N+1, sha256.Sum256(last)
 	}
@@ -137,7 +137,7 @@ func lastLine(f *os.File) (line, rest []byte, err error) {
 	end := bytes.LastIndexByte(tail, '\n')
 	if end < 0 {
 		if begin > 0 {
-			return nil, nil, errors.New("its last line has no end")
+			return nil, nil, errors.New("its last line is incomplete")
 		}
 		return nil, tail, nil
 	}
@@ -187,7 +187,7 @@ func (f *File) Write(_ context.Context, records []Record, durable bool) error {
 	}
 	if f.size > 0 && f.size+int64(len(f.buffer)) > f.options.MaxBytes {
 		if err := f.rotate(); err != nil {
-			return fmt.Errorf("the next file cannot be begun: %w", err)
+			return fmt.Errorf("cannot start the next file: %w", err)
 		}
 	}
 	if err := f.put(durable); err != nil {
@@ -223,7 +223,7 @@ func (f *File) mend() error {
 		err = f.file.Truncate(f.size)
 	}
 	if err != nil {
-		return fmt.Errorf("what was written in part cannot be taken back: %w", err)
+		return fmt.Errorf("cannot remove a partly written record: %w", err)
 	}
 	f.broken = false
 	return nil

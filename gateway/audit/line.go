@@ -31,7 +31,7 @@ func appendLine(to []byte, n uint64, prev [sha256.Size]byte, body []byte) []byte
 	return append(append(append(to, lineRecord...), body...), lineEnd)
 }
 
-var errLine = errors.New("it is not of the form of a line")
+var errLine = errors.New("it is not a valid line")
 
 func parseLine(text []byte) (Line, error) {
 	rest, ok := bytes.CutPrefix(text, []byte(lineBegin))

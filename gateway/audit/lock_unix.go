@@ -18,7 +18,7 @@ func lockFile(path string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = errors.New("another process writes it: each gateway needs one of its own")
+			err = errors.New("another process is writing to it: each gateway needs its own file")
 		}
 		return nil, errors.Join(err, f.Close())
 	}

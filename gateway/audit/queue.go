@@ -97,7 +97,7 @@ func newQueue(out Output, o Options) *queue {
 var (
 	errClosed = errors.New("it is closed")
 	errFull   = errors.New("its queue is full")
-	errLate   = errors.New("it did not say in time that it kept the record")
+	errLate   = errors.New("it did not confirm the record in time")
 )
 
 // add queues a record. It returns the group that is signaled, if a caller waits
@@ -261,7 +261,7 @@ func (q *queue) drain() {
 		return
 	}
 	q.options.Observer.Dropped(q.Name, len(left))
-	q.options.Logger.LogAttrs(context.Background(), slog.LevelError, "records of the audit trail could not be kept before the end",
+	q.options.Logger.LogAttrs(context.Background(), slog.LevelError, "audit records could not be written before the gateway ended",
 		slog.String("output", q.Name), slog.Int("records", len(left)))
 	q.tell(left, q.because(errClosed))
 }
@@ -311,7 +311,7 @@ func (q *queue) write() bool {
 	again := 0
 	if err != nil {
 		err = q.because(err)
-		q.options.Logger.LogAttrs(ctx, slog.LevelError, "records of the audit trail could not be kept",
+		q.options.Logger.LogAttrs(ctx, slog.LevelError, "audit records could not be written",
 			slog.String("output", q.Name), slog.Int("records", len(batch)), slog.Any("error", err))
 		again = q.putBack(batch)
 		q.options.Observer.Failed(q.Name, len(batch)-again)

@@ -167,11 +167,11 @@ func await(ctx context.Context, groups []*group, errs []error) error {
 				errs = append(errs, g.err)
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("nobody waited for the audit trail to keep the record: %w", context.Cause(ctx))
+			return fmt.Errorf("the caller stopped waiting for the audit record: %w", context.Cause(ctx))
 		}
 	}
 	if !waited && len(errs) == 0 {
-		return errors.New("nothing of the audit trail can make a record safe")
+		return errors.New("no output of the audit trail is durable")
 	}
 	return errors.Join(errs...)
 }
@@ -188,7 +188,7 @@ func (t *Trail) Close() error {
 		case <-q.ended:
 			errs = append(errs, q.err)
 		case <-time.After(2 * t.options.Patience): // a sink that ignores its context
-			errs = append(errs, fmt.Errorf("audit %s: it does not end", q.Name))
+			errs = append(errs, fmt.Errorf("audit %s: it did not stop in time", q.Name))
 		}
 	}
 	return errors.Join(errs...)

@@ -114,11 +114,11 @@ func (r *reader) follow(text []byte) (Line, error) {
 	case err != nil:
 		return Line{}, err
 	case h.Last == 0 && line.N == 1 && line.Prev != [sha256.Size]byte{}:
-		return Line{}, errors.New("the first record follows another")
+		return Line{}, errors.New("the first record refers to a record before it")
 	case h.Last != 0 && line.N != h.Last+1:
 		return Line{}, fmt.Errorf("record %d follows record %d", line.N, h.Last)
 	case h.Last != 0 && line.Prev != h.SHA256:
-		return Line{}, fmt.Errorf("record %d was written behind another line than the one before it: one of the two was changed, or lines between them are gone", line.N)
+		return Line{}, fmt.Errorf("record %d does not match the line before it: one of the two was changed, or lines between them were removed", line.N)
 	}
 	if h.First == 0 {
 		h.First = line.N

@@ -162,7 +162,7 @@ func TestAnInputIsChangedAndWhatIsTypedStays(t *testing.T) {
 	b.do(chromedp.Click(card(id)+"summary"), chromedp.SetValue(card(id)+"textarea", `{"command": <oops>`), chromedp.Click(card(id)+"button.allow"))
 	b.wait(`document.getElementById("said").classList.contains("bad")`)
 	b.shoot("bad-input-light")
-	if said := eval[string](b, `document.getElementById("said").textContent`); !strings.HasPrefix(said, "Not taken: updated_input cannot be used") {
+	if said := eval[string](b, `document.getElementById("said").textContent`); !strings.HasPrefix(said, "Your answer was not recorded: updated_input cannot be used") {
 		t.Errorf("it says %s", said)
 	}
 	b.do(chromedp.SetValue(card(id)+"textarea", `{"command": "git push", "n": 9007199254740993}`))
@@ -178,7 +178,7 @@ func TestAnInputIsChangedAndWhatIsTypedStays(t *testing.T) {
 	for _, a := range b.gateway.Waiting(1) { // answered over the API
 		b.gateway.Reply(a.ID, `{"behavior":"deny"}`)
 	}
-	b.wantDecision(second, "a person said no")
+	b.wantDecision(second, "a person denied this call")
 	b.wait(`document.querySelectorAll("[data-approval]").length === 0`)
 }
 
@@ -187,7 +187,7 @@ func TestThePageIsUsedWithTheKeyboardAlone(t *testing.T) {
 	b.wait(`document.getElementById("live").textContent === "live"`)
 	for _, tc := range []struct {
 		stop, want string // the element that Tab reaches, and the effect of Enter there
-	}{{"message", "a person said no"}, {"deny", "a person said no"}, {"allow", `{"decision":"allow"}`}} {
+	}{{"message", "a person denied this call"}, {"deny", "a person denied this call"}, {"allow", `{"decision":"allow"}`}} {
 		answer := b.gateway.Ask(t.Context(), call)
 		b.wait(`document.querySelectorAll("[data-approval]").length === 1`)
 		b.do(chromedp.Evaluate(`document.getElementById("top").focus()`, nil))
@@ -215,7 +215,7 @@ func TestThePageIsUsedWithTheKeyboardAlone(t *testing.T) {
 
 func TestThePageWorksInABrowserWithoutScripts(t *testing.T) {
 	b := open(t, emulation.SetScriptExecutionDisabled(true))
-	for button, want := range map[string]string{"deny": "a person said no", "allow": `{"decision":"allow"}`} {
+	for button, want := range map[string]string{"deny": "a person denied this call", "allow": `{"decision":"allow"}`} {
 		answer := b.gateway.Ask(t.Context(), call)
 		id := b.gateway.Waiting(1)[0].ID
 		b.do(chromedp.Navigate(b.gateway.URL+"/ui/approvals"), chromedp.Click(card(id)+"button."+button, chromedp.ByQuery))
@@ -262,7 +262,7 @@ func TestAPageOfAnotherOriginAnswersNothing(t *testing.T) {
 	b.wait(`document.body && document.body.innerText.includes("may not use the gateway")`)
 	b.gateway.Waiting(1)
 	b.gateway.Reply(id, `{"behavior":"deny"}`)
-	b.wantDecision(answer, "a person said no")
+	b.wantDecision(answer, "a person denied this call")
 }
 
 func TestThePageInTheDarkWithMuchToRead(t *testing.T) {

@@ -29,7 +29,7 @@ type auditing struct {
 }
 
 // withheld is the reason of a withheld decision.
-const withheld = "the gateway withholds what was decided: the record of it could not be made safe, as its configuration requires (audit)"
+const withheld = "the gateway withholds its decision: the audit record, which its configuration requires, could not be written durably; see the gateway's log"
 
 // startAuditing starts a gateway with the given audit section. It denies a
 // force-push and allows everything else.
@@ -271,7 +271,7 @@ func TestG12_WithoutItsDatabaseARequiredTrailAllowsNothingAndRecovers(t *testing
 				t.Errorf("%d are withheld", n)
 			}
 			process.Eventually(t, "the loss is counted", func() bool { return g.became("failed") >= 1 })
-			for _, want := range []string{"a decision is withheld, since its record is not safe", "records of the audit trail could not be kept"} {
+			for _, want := range []string{"a decision is withheld because its audit record is not durable", "audit records could not be written"} {
 				if !strings.Contains(g.Log(), want) {
 					t.Errorf("the log does not say: %s", want)
 				}

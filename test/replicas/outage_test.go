@@ -66,7 +66,7 @@ func endures(t *testing.T, g *process.Gateway, waiting string, over <-chan time.
 	}
 	for rounds := 1; ; rounds++ {
 		got := within("a deny", func() process.Answer { return process.Do(t.Context(), http.MethodPost, g.URL+"/v1/decide", call) })
-		if !strings.Contains(got.Body, "hook 'person' could not answer and denies on failure: the store of approvals cannot be reached") {
+		if !strings.Contains(got.Body, "hook 'person' could not answer and denies on failure: the approvals store is unavailable") {
 			t.Errorf("what needs a person: %+v", got)
 		}
 		// Calls that need no approval are decided as usual.
@@ -78,7 +78,7 @@ func endures(t *testing.T, g *process.Gateway, waiting string, over <-chan time.
 			"a list":    func() process.Answer { return process.Do(t.Context(), http.MethodGet, g.URL+"/v1/approvals", "") },
 			"an answer": func() process.Answer { return g.Reply(waiting, `{"behavior":"allow"}`) },
 		} {
-			if got := within(what, ask); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "the store of approvals cannot be reached") {
+			if got := within(what, ask); got.Status != http.StatusServiceUnavailable || !strings.Contains(got.Body, "the approvals store is unavailable") {
 				t.Errorf("%s: %+v", what, got)
 			}
 		}
