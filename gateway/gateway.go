@@ -349,7 +349,7 @@ func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	return err
 }
 
-// served returns the error of a server that ended; a regular shutdown is none.
+// served returns the error of a server that ended, nil for a regular shutdown.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

@@ -26,8 +26,8 @@ func placeOf(c shell.Command, w shell.Word) place {
 func (p place) known() bool { return !strings.Contains(p.path, shell.Opaque) }
 
 // ruin describes what is lost if everything at the place is destroyed: the root
-// directory, a home directory, a system directory, or one that contains the
-// workspace. It returns "" if it is none of these.
+// directory, a home directory, a system directory, the workspace, or a directory
+// that contains it. It returns "" if it is none of these.
 func (p place) ruin(workspace string) string {
 	if p.path == "" || !p.known() {
 		return ""
@@ -109,8 +109,8 @@ func elementMatches(element, dir string) bool {
 	return ok && err == nil
 }
 
-// bareGlob reports whether a name with wildcards matches everything: it has no
-// literal character except a leading dot.
+// bareGlob reports whether a name consists of wildcards and dots alone, so that it
+// leaves out next to nothing in a directory.
 func bareGlob(name string) bool {
 	glob := false
 	for name != "" {

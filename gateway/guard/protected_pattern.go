@@ -52,7 +52,7 @@ func parsePathPattern(text string) (pathPattern, error) {
 type element struct {
 	name string
 	wild bool // it contains wildcards
-	bare bool // it matches every name
+	bare bool // it consists of wildcards and dots alone
 }
 
 func elementOf(name string) element {

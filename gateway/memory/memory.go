@@ -2,9 +2,9 @@
 // system.
 //
 // The Go runtime keeps the memory of the busiest moment. It collects when the
-// heap grows, which that of an idle gateway does not, and its forced collection
-// every two minutes releases memory only slowly, down to what the previous
-// collection found in use. Without this package a gateway that once ran 200 turns
+// heap grows, but an idle gateway's heap does not. Its forced collection every two
+// minutes releases memory only slowly, down to what the previous collection found
+// in use. Without this package a gateway that once ran 200 turns
 // concurrently would keep their memory for a long time.
 //
 // Invariants:
