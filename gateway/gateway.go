@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -172,6 +173,9 @@ func (o Options) withDefaults() (Options, error) {
 	} else if !isLoopback(o.Addr) && !o.AllowAnonymous && o.CallersFile == "" {
 		errs = append(errs, fmt.Errorf("refusing to listen on %s: callers are not authenticated, so anyone who reaches it could ask; set HOOKGATE_CALLERS, listen on a loopback address, or set HOOKGATE_ALLOW_ANONYMOUS=true if the network restricts access", o.Addr))
 	}
+	if _, _, err := net.SplitHostPort(o.AdminAddr); err != nil {
+		errs = append(errs, fmt.Errorf("the address of the admin listener (HOOKGATE_ADMIN_ADDR) is %q: use HOST:PORT, like 127.0.0.1:8081", o.AdminAddr))
+	}
 	if o.DatabaseURL != "" {
 		if err := state.CheckURL(o.DatabaseURL); err != nil {
 			errs = append(errs, fmt.Errorf("HOOKGATE_DATABASE_URL is not valid: %w", err))
@@ -264,7 +268,7 @@ func New(options Options) (*Gateway, error) {
 	g := &Gateway{
 		flying: flying, shown: shown, options: o, log: o.Logger, metrics: m, scrapes: scrapes, history: newHistory(o.RecentDecisions), redactor: guard.NewRedactor(), jsonType: []string{"application/json"},
 		callers: &callers{
-			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * o.MaxRequestBytes, patience: o.BodyTimeout,
+			hosts: hostsOf(o.Addr, o.AllowedHosts), maxBytes: o.MaxRequestBytes, maxHeld: 64 * min(o.MaxRequestBytes, math.MaxInt64/64), patience: o.BodyTimeout,
 			turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		},
 		clients: clientsByName(),

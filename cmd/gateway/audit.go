@@ -71,7 +71,21 @@ func (p *program) audit(ctx context.Context, args []string) int {
 		}
 		return p.readAuditDatabase(ctx, s.DatabaseURL, filter)
 	}
-	return p.readAudit(*file, *quiet, filter, noted)
+	return p.unlessStopped(ctx, "audit", func() int { return p.readAudit(*file, *quiet, filter, noted) })
+}
+
+// unlessStopped runs a command that only reads, and stops waiting for it when the
+// process is asked to end: a file can be a pipe to which nobody writes.
+func (p *program) unlessStopped(ctx context.Context, command string, run func() int) int {
+	done := make(chan int, 1)
+	go func() { done <- run() }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+		p.complain("gateway %s: stopped\n", command)
+		return exitFailed
+	}
 }
 
 // isSet reports whether a flag was given.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -207,5 +208,26 @@ func TestAnAuditFileThatCannotBeOpenedIsFatal(t *testing.T) {
 	got := commandLine(t, []string{"HOOKGATE_AUDIT_FILE=" + file, "HOOKGATE_AUDIT_OTLP=true"}, "", "serve")
 	if got.code != 1 || !strings.Contains(got.stderr, "gateway: HOOKGATE_AUDIT_FILE: the audit file "+file) {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestReadingTheTrailEndsWithTheFirstSignal(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var stderr strings.Builder
+	p := &program{stderr: &stderr}
+	release, ended := make(chan struct{}), make(chan struct{})
+	hangs := func() int {
+		defer close(ended)
+		stop()
+		<-release // as a pipe does to which nobody writes
+		return exitOK
+	}
+	if code := p.unlessStopped(ctx, "audit", hangs); code != exitFailed || stderr.String() != "gateway audit: stopped\n" {
+		t.Errorf("exit %d: %s", code, &stderr)
+	}
+	close(release)
+	<-ended
+	if code := p.unlessStopped(t.Context(), "audit", func() int { return 7 }); code != 7 {
+		t.Errorf("what ends by itself exits with %d", code)
 	}
 }

@@ -15,11 +15,19 @@ import (
 // check validates the given hooks files, or all files that the environment
 // names.
 func (p *program) check(_ context.Context, args []string) int {
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+	files := args
+	if at := slices.Index(args, "--"); at >= 0 {
+		args, files = args[:at], slices.Delete(slices.Clone(args), at, at+1)
+	}
+	if at := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }); at >= 0 {
 		p.complain("usage: gateway check [FILE…]\n\nFILE is a hooks file. Without FILE, everything that the environment names is checked: HOOKGATE_CONFIG, HOOKGATE_CHAINS_DIR, HOOKGATE_AGENTS_DIR, HOOKGATE_CALLERS.\n")
-		if slices.Contains(helpFlags(), args[0]) {
+		if slices.Contains(helpFlags(), args[at]) {
 			return exitOK
 		}
+		return exitUsage
+	}
+	if slices.Contains(files, "") { // in a script, a variable that is not set
+		p.complain("gateway check: an argument is empty: give the path of a hooks file\n")
 		return exitUsage
 	}
 	for _, said := range p.strangers() {
@@ -35,11 +43,11 @@ func (p *program) check(_ context.Context, args []string) int {
 		o.Audit = []audit.Output{{Name: "file", Durable: true}} // declared but not opened: a running gateway may have it open
 	}
 	code := exitOK
-	if len(args) == 0 {
+	if len(files) == 0 {
 		return p.checkOne(o, s.paths()) //nolint:contextcheck // makes no requests, so there is nothing to cancel
 	}
 	o.ChainsDir, o.AgentsDir, o.CallersFile = "", "", ""
-	for _, file := range args {
+	for _, file := range files {
 		o.ConfigFile = file
 		code = max(code, p.checkOne(o, map[string]string{file: "an argument"})) //nolint:contextcheck // makes no requests, so there is nothing to cancel
 	}

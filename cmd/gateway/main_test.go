@@ -236,6 +236,20 @@ func TestCheckSaysWhatIsWrongOrHowLongItTakes(t *testing.T) {
 	if got = commandLine(t, []string{"HOOKGATE_AUDIT_FILE=" + filepath.Join(t.TempDir(), "gone", "audit.jsonl")}, "", "check", safe); got.code != 0 || strings.Contains(got.stdout, ":3: audit") {
 		t.Errorf("a trail with a place, which a check does not open: code %d, stdout %q", got.code, got.stdout)
 	}
+	for _, args := range [][]string{{""}, {good, ""}, {"--", ""}} { // a variable of a script that is not set must not pass
+		if got = commandLine(t, nil, "", append([]string{"check"}, args...)...); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "an argument is empty") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got = commandLine(t, nil, "", "check", "--", good); got.code != 0 || !strings.Contains(got.stdout, "good.yaml: ok") {
+		t.Errorf("behind --: %+v", got)
+	}
+	if got = commandLine(t, nil, "", "check", "--", "-x"); got.code != 1 || got.stderr != "-x (an argument): does not exist\n" {
+		t.Errorf("a name like a flag: %+v", got)
+	}
+	if got = commandLine(t, nil, "", "check", good, "--nope"); got.code != 2 || got.stdout != "" {
+		t.Errorf("a flag behind a file: %+v", got)
+	}
 	if got = commandLine(t, []string{"HOOKGATE_LOG_FORMAT=xml"}, "", "check"); got.code != 1 {
 		t.Errorf("a bad environment: code %d", got.code)
 	}
@@ -246,6 +260,10 @@ func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 	for pair, want := range map[string]string{
 		"HOOKGATE_MAX_IN_FLIGHT=many":              `HOOKGATE_MAX_IN_FLIGHT is "many": give a whole number`,
 		"HOOKGATE_DRAIN_TIMEOUT=5":                 `HOOKGATE_DRAIN_TIMEOUT is "5": give a duration like 30s`,
+		"HOOKGATE_RECENT_DECISIONS=3000000000":     `HOOKGATE_RECENT_DECISIONS is "3000000000": give a whole number up to 2147483647`,
+		"HOOKGATE_MAX_REQUEST_BYTES=1e99":          `HOOKGATE_MAX_REQUEST_BYTES is "1e99": give a whole number up to 9223372036854775807`,
+		"HOOKGATE_ADDR=nonsense":                   `gateway: the address of the main listener (HOOKGATE_ADDR) is "nonsense": use HOST:PORT`,
+		"HOOKGATE_ADMIN_ADDR=nonsense":             `gateway: the address of the admin listener (HOOKGATE_ADMIN_ADDR) is "nonsense": use HOST:PORT`,
 		"HOOKGATE_DRAIN_TIMEOUT=0s":                `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
 		"HOOKGATE_RECENT_DECISIONS=-1":             `HOOKGATE_RECENT_DECISIONS is "-1": give zero or a positive value`,
 		"HOOKGATE_LOG_LEVEL=loud":                  `HOOKGATE_LOG_LEVEL is "loud": give debug, info, warn or error`,

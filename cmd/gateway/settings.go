@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -156,7 +157,10 @@ func kindOf(t reflect.Type) string {
 	case t.Kind() == reflect.Bool:
 		return "true or false"
 	}
-	return "a whole number"
+	if t.Kind() == reflect.Int { // which the library reads as 32 bits everywhere
+		return fmt.Sprintf("a whole number up to %d", math.MaxInt32)
+	}
+	return fmt.Sprintf("a whole number up to %d", math.MaxInt64)
 }
 
 // variable is one setting in the list of gateway env.

@@ -22,7 +22,7 @@ func parseDocument(text []byte) (*document, error) {
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+		return nil, fmt.Errorf("it is not JSON: %.200s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	d := &document{root}
 	if _, ok := root.Value.(*hujson.Object); !ok {
