@@ -73,7 +73,7 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	woken, full, stopped := d.join(w.question.ID) // before Create, so that no answer is missed
 	switch {
 	case full:
-		return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: already already %d calls wait for a person", d.o.MaxWaiting), ""), OutcomeFailed
+		return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: %d calls already wait for a person", d.o.MaxWaiting), ""), OutcomeFailed
 	case stopped:
 		return fail(ErrStopped.Error(), nil)
 	}

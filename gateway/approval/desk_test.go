@@ -466,7 +466,7 @@ func TestOneMoreThanMayWaitIsRefused(t *testing.T) {
 	d := newDesk(t, func(o *approval.Options) { o.MaxWaiting = 2 })
 	first, second := d.ask(t.Context(), callText, long), d.ask(t.Context(), callText, long)
 	waiting := d.pending(2)
-	wantAnswer(t, chain.Fail(chain.Saturated, "was not asked: already already 2 calls wait for a person", ""), d.ask(t.Context(), callText, long))
+	wantAnswer(t, chain.Fail(chain.Saturated, "was not asked: 2 calls already wait for a person", ""), d.ask(t.Context(), callText, long))
 	for _, a := range waiting {
 		if _, err := d.Answer(t.Context(), a.ID, approval.Answer{}); err != nil {
 			t.Fatal(err)
