@@ -81,9 +81,9 @@ func (p *Participant) check() error {
 	case p.Timeout <= 0:
 		return fmt.Errorf("%q: timeout %v is not positive", p.Name, p.Timeout)
 	case p.Mode == Shadow && p.Shadows == nil:
-		return fmt.Errorf("%q is a shadow without a bound", p.Name)
+		return fmt.Errorf("%q is a shadow without a limit of calls in flight (Shadows)", p.Name)
 	case p.OwnTime && (p.Mode == Shadow || p.Guard):
-		return fmt.Errorf("%q has time of its own, which neither a shadow nor a guard can have", p.Name)
+		return fmt.Errorf("%q has OwnTime, which a shadow or a guard cannot have", p.Name)
 	case p.Kind == Interceptor && p.OnFailure != DenyOnFailure:
 		return fmt.Errorf("%q is an interceptor, which always denies on failure", p.Name)
 	}
@@ -255,7 +255,7 @@ func (f *fold) ask(ctx context.Context, p *Participant) (Answer, time.Duration) 
 		call.Allowed, call.Late = left, Budget
 	}
 	if call.Allowed <= 0 {
-		return Fail(Budget, "was not asked, since no time was left", ""), 0
+		return Fail(Budget, "was not asked: no time was left", ""), 0
 	}
 	return put(ctx, p, call, began)
 }
@@ -269,7 +269,7 @@ func (f *fold) askApart(ctx context.Context, p *Participant) (Answer, time.Durat
 		call.Allowed, call.Late = left, Budget
 	}
 	if call.Allowed <= 0 || !began.Before(f.deadline) {
-		return Fail(Budget, "was not asked, since no time was left", ""), 0
+		return Fail(Budget, "was not asked: no time was left", ""), 0
 	}
 	answer, took := put(ctx, p, call, began)
 	f.deadline = f.deadline.Add(took)

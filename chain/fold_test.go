@@ -226,13 +226,13 @@ func TestOutcomesReadAsProductText(t *testing.T) {
 		"a wrong decision at pre is a failure": {
 			preText,
 			[]*Participant{hook("guard", replace(`"x"`, nil))},
-			Outcome{Decision: Deny, Reason: "hook 'guard' could not answer and denies on failure: answered replace, which cannot be answered at pre_tool_use"},
+			Outcome{Decision: Deny, Reason: "hook 'guard' could not answer and denies on failure: answered replace, which is not allowed at pre_tool_use"},
 			WrongDecision,
 		},
 		"a wrong decision at post is a failure": {
 			postText,
 			[]*Participant{hook("guard", modify(`{}`, ""))},
-			Outcome{Decision: Deny, Reason: "hook 'guard' could not answer and denies on failure: answered modify, which cannot be answered at post_tool_use"},
+			Outcome{Decision: Deny, Reason: "hook 'guard' could not answer and denies on failure: answered modify, which is not allowed at post_tool_use"},
 			WrongDecision,
 		},
 		"C16 the zero outcome of a participant is a failure": {
@@ -268,7 +268,7 @@ func TestOutcomesReadAsProductText(t *testing.T) {
 		"C13 a guard that rewrites has failed": {
 			preText,
 			[]*Participant{hook("guard", modify(`{}`, ""), guard)},
-			Outcome{Decision: Deny, Reason: "hook 'guard' could not answer and denies on failure: answered modify, but as a guard it promised only to allow or deny"},
+			Outcome{Decision: Deny, Reason: "hook 'guard' could not answer and denies on failure: answered modify, but a guard may only allow or deny"},
 			WrongDecision,
 		},
 		"an unset coverage denies": {
@@ -551,7 +551,7 @@ func TestC12_NobodyIsAskedOnceTheTimeHasRunOut(t *testing.T) {
 			hook("b", asks(func(context.Context, Call) Answer { asked = true; return Answer{} }), mayFail),
 		}})
 		v := c.Decide(t.Context(), request(t, preText), 0)
-		want := Outcome{Decision: Deny, Reason: "hook 'b' could not answer within the chain's budget of 1000 ms: was not asked, since no time was left"}
+		want := Outcome{Decision: Deny, Reason: "hook 'b' could not answer within the chain's budget of 1000 ms: was not asked: no time was left"}
 		if diff := cmp.Diff(want, v.Outcome); diff != "" || asked {
 			t.Errorf("asked %v, outcome (-want +got):\n%s", asked, diff)
 		}
@@ -668,7 +668,7 @@ func TestC12_WhoHasTimeOfItsOwnIsNotAskedOnceTheTimeHasRunOut(t *testing.T) {
 			hook("a", oblivious, mayFail, lasting(500*time.Millisecond)), hook("p", person(0, Answer{Outcome: Outcome{Decision: Allow}}), ownTime),
 		}})
 		v := c.Decide(t.Context(), request(t, preText), 0)
-		want := Outcome{Decision: Deny, Reason: "hook 'p' could not answer within the chain's budget of 1000 ms: was not asked, since no time was left"}
+		want := Outcome{Decision: Deny, Reason: "hook 'p' could not answer within the chain's budget of 1000 ms: was not asked: no time was left"}
 		if diff := cmp.Diff(want, v.Outcome); diff != "" {
 			t.Errorf("outcome (-want +got):\n%s", diff)
 		}
@@ -899,8 +899,8 @@ chain "team": participant 1: has no name
 chain "team": participant 2: "no-binding" has no binding
 chain "team": participant 3: "no-event" has no event
 chain "team": participant 4: "no-time": timeout 0s is not positive
-chain "team": participant 5: "odd" is a shadow without a bound
-chain "team": participant 6: "slow" has time of its own, which neither a shadow nor a guard can have
+chain "team": participant 5: "odd" is a shadow without a limit of calls in flight (Shadows)
+chain "team": participant 6: "slow" has OwnTime, which a shadow or a guard cannot have
 chain "team": participant 7: "open" is an interceptor, which always denies on failure`
 	if err == nil {
 		t.Fatal("New took it")

@@ -120,9 +120,9 @@ func naively(event Event, participants []modelled, uncovered Coverage) Outcome {
 		case a.Decision == Undecided:
 			failed = "answered without a decision"
 		case (a.Decision == Modify && event == PostToolUse) || (a.Decision == Replace && event == PreToolUse):
-			failed = fmt.Sprintf("answered %v, which cannot be answered at %v", a.Decision, event)
+			failed = fmt.Sprintf("answered %v, which is not allowed at %v", a.Decision, event)
 		case m.Guard && a.Decision != Allow && a.Decision != Deny:
-			failed = fmt.Sprintf("answered %v, but as a guard it promised only to allow or deny", a.Decision)
+			failed = fmt.Sprintf("answered %v, but a guard may only allow or deny", a.Decision)
 		case a.Decision == Modify && !strings.HasPrefix(string(a.Input), "{"):
 			failed = "answered modify with an input that is not a JSON object"
 		case a.Decision == Replace && len(a.Output) == 0:

@@ -62,9 +62,9 @@ func (c Call) Checked(a Answer) Answer {
 	case d == Undecided:
 		return Fail(WrongDecision, "answered without a decision", "")
 	case !d.fits(c.Request.event):
-		return Fail(WrongDecision, fmt.Sprintf("answered %s, which cannot be answered at %s", d, c.Request.event), "")
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, which is not allowed at %s", d, c.Request.event), "")
 	case c.Guard && (d == Modify || d == Replace):
-		return Fail(WrongDecision, fmt.Sprintf("answered %s, but as a guard it promised only to allow or deny", d), "")
+		return Fail(WrongDecision, fmt.Sprintf("answered %s, but a guard may only allow or deny", d), "")
 	case d == Modify && !isObject(a.Outcome.Input):
 		return Fail(UnusableRewrite, "answered modify with an input that is not a JSON object", "")
 	case d == Replace && len(a.Outcome.Output) == 0:

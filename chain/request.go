@@ -106,7 +106,7 @@ func (r *Request) take(f field, value json.RawMessage, at int) error {
 	switch f {
 	case fieldSchema:
 		if string(value) != "1" {
-			return fmt.Errorf("is %.40s: this gateway speaks hook_schema 1", value)
+			return fmt.Errorf("is %.40s: this gateway supports hook_schema 1", value)
 		}
 	case fieldEvent:
 		text, err := stringField(value)
@@ -127,7 +127,7 @@ func (r *Request) take(f field, value json.RawMessage, at int) error {
 			return err
 		}
 		if r.toolName == "" {
-			return errors.New("is empty: a call has a tool")
+			return errors.New("is empty: a call must name its tool")
 		}
 	case fieldToolAlias:
 		return into(&r.toolAlias, value)
@@ -165,7 +165,7 @@ func (r *Request) complete(seen field) error {
 		present, result := seen&f != 0, f.ofResult()
 		switch {
 		case present && result && r.event == PreToolUse:
-			return fmt.Errorf("field %q is present before the call, which has no result yet", name)
+			return fmt.Errorf("field %q must be absent before the call, which has no result yet", name)
 		case !present && !f.optional() && (!result || r.event == PostToolUse):
 			return fmt.Errorf("field %q is missing", name)
 		}
@@ -178,7 +178,7 @@ func (r *Request) complete(seen field) error {
 func checkUnknown(name string, at int) error {
 	for _, known := range knownFields() {
 		if strings.EqualFold(name, known) {
-			return fmt.Errorf("field %q before byte %d differs from %q only by case: two readers would read two meanings", name, at, known)
+			return fmt.Errorf("field %q before byte %d differs from %q only by case, so JSON parsers may disagree about its meaning", name, at, known)
 		}
 	}
 	return nil

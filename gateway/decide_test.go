@@ -75,7 +75,7 @@ func TestG1_OnADecidingRouteEveryRefusalIsADeny(t *testing.T) {
 		"over it, length untold": {"POST", "/v1/decide", "", chunked, 413, "the body is longer than 1000 bytes, the limit (HOOKGATE_MAX_REQUEST_BYTES)"},
 		"malformed":              {"POST", "/v1/decide", `{"hook_schema":1}`, nil, 400, `the body is not a valid request: field "event" is missing`},
 		"empty":                  {"POST", "/v1/decide", ``, nil, 400, `the body is not a valid request: no JSON value`},
-		"another case":           {"POST", "/v1/decide", strings.Replace(preText, `"event"`, `"Event"`, 1), nil, 400, `the body is not a valid request: field "Event" before byte 25 differs from "event" only by case: two readers would read two meanings`},
+		"another case":           {"POST", "/v1/decide", strings.Replace(preText, `"event"`, `"Event"`, 1), nil, 400, `the body is not a valid request: field "Event" before byte 25 differs from "event" only by case, so JSON parsers may disagree about its meaning`},
 		"twice the same name":    {"POST", "/v1/decide", strings.Replace(preText, `"input"`, `"input":1,"input"`, 1), nil, 400, `the body is not a valid request: duplicate object member name "input"`},
 		"not UTF-8":              {"POST", "/v1/decide", strings.Replace(preText, `shell`, "sh\xff", 1), nil, 400, `the body is not a valid request: invalid UTF-8 at byte 120`},
 		"unknown chain":          {"POST", "/v1/chains/nope/decide", preText, nil, 404, `there is no chain of that name: chains are files in HOOKGATE_CHAINS_DIR`},
@@ -306,7 +306,7 @@ func TestWhatReadingACallTakesIsTakenFromItsBudget(t *testing.T) {
 		<-time.After(20 * time.Millisecond)
 		return chain.ParseRequest([]byte(preText))
 	})
-	want := chain.Outcome{Decision: chain.Deny, Reason: "hook 'g' could not answer within the chain's budget of 20 ms: was not asked, since no time was left"}
+	want := chain.Outcome{Decision: chain.Deny, Reason: "hook 'g' could not answer within the chain's budget of 20 ms: was not asked: no time was left"}
 	if refusal != nil {
 		t.Fatal(refusal.detail)
 	}

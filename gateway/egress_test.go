@@ -23,7 +23,7 @@ func TestAttack_ATenantsHookDoesNotConnectWhereItMayNot(t *testing.T) {
 		t.Errorf("the operator's own hook: %s: %s", decision, reason)
 	}
 	decision, reason := r.decide("team", preText)
-	if want := "hook 'reaches' could not answer and denies on failure: could not be reached: the gateway's operator does not let hooks connect to its address"; decision != "deny" || reason != want {
+	if want := "hook 'reaches' could not answer and denies on failure: could not be reached: the gateway's operator does not allow hooks to connect to its address"; decision != "deny" || reason != want {
 		t.Errorf("%s: %s", decision, reason)
 	}
 	r.wantMetric(`hookgate_hook_failures_total{binding="webhook",cause="connect",hook="reaches"}`, "1")

@@ -205,7 +205,7 @@ func TestATokenIsFetchedOnceAndWithoutOneNothingIsSent(t *testing.T) {
 	down.Store(true)
 	r, decisions = remote(t, hook.URL, settings)
 	decision, reason := r.decide("", preText)
-	if want := "hook 'h' could not answer and denies on failure: could not be authenticated to: its credential could not be had"; decision != "deny" || reason != want {
+	if want := "hook 'h' could not answer and denies on failure: was not asked: its credential could not be obtained"; decision != "deny" || reason != want {
 		t.Errorf("%s: %s", decision, reason)
 	}
 	if hook.asked() != 3 {
@@ -273,7 +273,7 @@ func TestAnAnswerThatIsBoundIsTakenOnce(t *testing.T) {
 			if decision, reason := r.decide("", preText); decision != "allow" {
 				t.Errorf("%s: %s", decision, reason)
 			}
-			const want = "hook 'h' could not answer and denies on failure: gave an answer that is not shown to be to this call: webhook_id: the answer is that of another question"
+			const want = "hook 'h' could not answer and denies on failure: gave an answer that does not prove that it belongs to this call: webhook_id: the answer belongs to another request"
 			if decision, reason := r.decide("", preText); decision != "deny" || reason != want {
 				t.Errorf("%s: %s", decision, reason)
 			}
@@ -292,7 +292,7 @@ func TestAFunctionIsAskedOverItsInvokeAPI(t *testing.T) {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		_, _ = io.WriteString(w, `{"errorMessage":"boom"}`)
 	})
-	const want = "hook 'h' could not answer and denies on failure: answered that its function failed"
+	const want = "hook 'h' could not answer and denies on failure: answered with a function error"
 	if decision, reason := r.decide("", preText); decision != "deny" || reason != want {
 		t.Errorf("%s: %s", decision, reason)
 	}

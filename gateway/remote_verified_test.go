@@ -206,7 +206,7 @@ func TestACredentialThatIsNotGoodDeniesAndSaysWhy(t *testing.T) {
 	const (
 		tokens    = "google_id_token azure oauth2"
 		everybody = "aws_sigv4 " + tokens
-		unhad     = "could not be authenticated to: its credential could not be had"
+		unhad     = "was not asked: its credential could not be obtained"
 		refused   = "answered with status 40" // and 1 or 3
 	)
 	for _, c := range []struct {

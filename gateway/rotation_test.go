@@ -353,7 +353,7 @@ func TestG5_ATokenOutlastsTheReplacementOfOtherSecrets(t *testing.T) {
 	}
 	write(t, dir+"/secret", "another")
 	r.reload()
-	if decision, reason := r.decide("", preText); decision != "deny" || !strings.Contains(reason, "could not be authenticated to") {
+	if decision, reason := r.decide("", preText); decision != "deny" || !strings.Contains(reason, "its credential could not be obtained") {
 		t.Errorf("with another secret: %s: %s", decision, reason)
 	}
 }

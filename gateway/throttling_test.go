@@ -19,11 +19,11 @@ func TestAThrottlingEndpointIsLeftAloneAndEverythingSaysUntilWhen(t *testing.T) 
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
 	r.wantMetric(`hookgate_breaker_next_try_timestamp_seconds{hook="h"}`, "0")
 	before := time.Now()
-	if _, reason := r.decide("", preText); reason != "hook 'h' could not answer and denies on failure: answered with status 429, and is left alone for 1800 s" {
+	if _, reason := r.decide("", preText); reason != "hook 'h' could not answer and denies on failure: answered with status 429: it is not asked again for 1800 s" {
 		t.Errorf("the throttled call: %s", reason)
 	}
 	_, reason := r.decide("", preText)
-	if want := regexp.MustCompile(`^hook 'h' could not answer and denies on failure: was not asked: it asked to be left alone, and its circuit breaker is open until \S+ \(for another (1800|1[67]\d\d) s\)$`); !want.MatchString(reason) {
+	if want := regexp.MustCompile(`^hook 'h' could not answer and denies on failure: was not asked: it asked callers to wait (Retry-After), and its circuit breaker is open until \S+ \(for another (1800|1[67]\d\d) s\)$`); !want.MatchString(reason) {
 		t.Errorf("the next call: %s", reason)
 	}
 	if n := hook.asked(); n != 1 {

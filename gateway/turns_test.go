@@ -108,7 +108,7 @@ func TestATurnsEventsAreLinesAndTheLastSaysHowItEnded(t *testing.T) {
 
 func TestAProgramThatIsNotThereIsAnErrorOfTheTurn(t *testing.T) {
 	r := start(t, Options{AgentsDir: files(t, map[string]string{"a.yaml": "command: ./nowhere\n"})})
-	want := []string{`{"type":"error","message":"agent 'a' could not be started: program \"./nowhere\" is not there, or what it names as its interpreter","cause":"spawn","session_id":"","usage":null,"exit_code":127}`}
+	want := []string{`{"type":"error","message":"agent 'a' could not be started: program \"./nowhere\" does not exist, or the interpreter that it names does not","cause":"spawn","session_id":"","usage":null,"exit_code":127}`}
 	if diff := cmp.Diff(want, r.turn(aTurn)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

@@ -27,7 +27,7 @@ func bound(checker AnswerChecker, a chain.Answer, body []byte, q question) chain
 		return a
 	}
 	if err := checker.CheckBoundAnswer(body, q.id, q.body); err != nil {
-		return chain.Fail(chain.Malformed, fmt.Sprintf("gave an answer that is not shown to be to this call: %v", err), excerpt(body))
+		return chain.Fail(chain.Malformed, fmt.Sprintf("gave an answer that does not prove that it belongs to this call: %v", err), excerpt(body))
 	}
 	return a
 }

@@ -18,7 +18,7 @@ func (byID) CheckBoundAnswer(answer []byte, id string, _ []byte) error {
 
 const (
 	answerSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	unshown      = "gave an answer that is not shown to be to this call: "
+	unshown      = "gave an answer that does not prove that it belongs to this call: "
 )
 
 func verifierOf(t *testing.T, secret string) *signature.Verifier {
@@ -76,13 +76,13 @@ func TestT9_AnAnswerHasToShowWhichQuestionItIsTo(t *testing.T) {
 			"it says nothing",
 			byID{},
 			func(*testing.T, string, []byte) string { return allow },
-			failure(chain.Malformed, unshown+"webhook_id: the answer has no such field, so it may be the answer to another question"),
+			failure(chain.Malformed, unshown+"webhook_id: the answer has no such field, so it may belong to another request"),
 		},
 		{
 			"it is another's",
 			byID{},
 			func(t *testing.T, _ string, _ []byte) string { t.Helper(); return bindTo(t, allow, "msg_other") },
-			failure(chain.Malformed, unshown+"webhook_id: the answer is that of another question"),
+			failure(chain.Malformed, unshown+"webhook_id: the answer belongs to another request"),
 		},
 		{
 			"a rewrite is another's",
@@ -91,7 +91,7 @@ func TestT9_AnAnswerHasToShowWhichQuestionItIsTo(t *testing.T) {
 				t.Helper()
 				return bindTo(t, `{"decision":"modify","input":{}}`, "msg_other")
 			},
-			failure(chain.Malformed, unshown+"webhook_id: the answer is that of another question"),
+			failure(chain.Malformed, unshown+"webhook_id: the answer belongs to another request"),
 		},
 		{"a deny needs no proof", byID{}, func(*testing.T, string, []byte) string { return deny }, denying},
 		{
@@ -107,7 +107,7 @@ func TestT9_AnAnswerHasToShowWhichQuestionItIsTo(t *testing.T) {
 		{
 			"it should be signed", verifierOf(t, answerSecret),
 			func(t *testing.T, id string, _ []byte) string { t.Helper(); return bindTo(t, allow, id) },
-			failure(chain.Malformed, unshown+"answer_signature: the answer has no such field, so anybody on the way may have written it"),
+			failure(chain.Malformed, unshown+"answer_signature: the answer has no such field, so anyone on the network path may have written it"),
 		},
 		{
 			"it is signed for another body", verifierOf(t, answerSecret), func(t *testing.T, id string, body []byte) string {
@@ -115,7 +115,7 @@ func TestT9_AnAnswerHasToShowWhichQuestionItIsTo(t *testing.T) {
 				return signed(t, answerSecret, allow, id, append(body, ' '))
 			},
 			failure(chain.Malformed, unshown+"answer_signature: no signature matches: there are 1 of version v1, 0 of v1a and 0 of others; "+
-				"the verifier has 1 keys for v1 and 0 for v1a. Either the keys of the two sides differ, or the body is not verified as it arrived"),
+				"the verifier has 1 keys for v1 and 0 for v1a. Either the two sides have different keys, or the body was changed before it was verified"),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestT9_CachedCrossedAndReplayedAllowsAreFailures(t *testing.T) {
 			w := webhookTo(t, o)
 			same(t, allowing(), ask(t, w))
 			for range 2 {
-				same(t, failure(chain.Malformed, unshown+"webhook_id: the answer is that of another question"), public(t, ask(t, w)))
+				same(t, failure(chain.Malformed, unshown+"webhook_id: the answer belongs to another request"), public(t, ask(t, w)))
 			}
 		})
 		t.Run(name+", crossed", func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestT9_CachedCrossedAndReplayedAllowsAreFailures(t *testing.T) {
 			var asking sync.WaitGroup
 			for range 2 {
 				asking.Go(func() {
-					same(t, failure(chain.Malformed, unshown+"webhook_id: the answer is that of another question"), public(t, ask(t, w)))
+					same(t, failure(chain.Malformed, unshown+"webhook_id: the answer belongs to another request"), public(t, ask(t, w)))
 				})
 			}
 			asking.Wait()

@@ -61,16 +61,16 @@ func (o BreakerOptions) withDefaults() BreakerOptions {
 func (o BreakerOptions) check() error {
 	var errs []error
 	if o.ConsecutiveFailures < 0 || o.ConsecutiveFailures > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("breaker: %d consecutive failures cannot be counted", o.ConsecutiveFailures))
+		errs = append(errs, fmt.Errorf("breaker: consecutive failures: %d is out of range", o.ConsecutiveFailures))
 	}
 	switch {
 	case !(o.FailureRatio >= 0 && o.FailureRatio <= 1): // NaN included
 		errs = append(errs, fmt.Errorf("breaker: a failure ratio of %v is not between 0 and 1", o.FailureRatio))
 	case o.FailureRatio > 0 && o.ConsecutiveFailures != 0:
-		errs = append(errs, errors.New("breaker: a failure ratio and consecutive failures exclude each other"))
+		errs = append(errs, errors.New("breaker: a failure ratio and consecutive failures are mutually exclusive"))
 	}
 	if o.MinCalls < 0 || o.MinCalls > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("breaker: %d calls at least cannot be counted", o.MinCalls))
+		errs = append(errs, fmt.Errorf("breaker: minimum calls: %d is out of range", o.MinCalls))
 	}
 	if o.Window < 0 {
 		errs = append(errs, fmt.Errorf("breaker: a window of %v is negative", o.Window))
@@ -79,7 +79,7 @@ func (o BreakerOptions) check() error {
 		errs = append(errs, fmt.Errorf("breaker: open for %v is negative", o.Open))
 	}
 	if o.HalfOpenProbes < 0 || o.HalfOpenProbes > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("breaker: %d half-open probes cannot be counted", o.HalfOpenProbes))
+		errs = append(errs, fmt.Errorf("breaker: half-open probes: %d is out of range", o.HalfOpenProbes))
 	}
 	return errors.Join(errs...)
 }
@@ -216,7 +216,7 @@ func (b *breaker) admit(hurried bool) (_ pass, refusal string) {
 	return pass{breaker: b, turn: b.turn, settle: settle}, ""
 }
 
-const probesUnderWay = "was not asked: its circuit breaker is half open, and the calls that probe it are under way"
+const probesUnderWay = "was not asked: its circuit breaker is half-open, and all its probes are in flight"
 
 // done reports the result of the call.
 func (p pass) done(r report) {
@@ -251,7 +251,7 @@ func (b *breaker) open() bool { return !b.until.IsZero() && !time.Now().After(b.
 func (b *breaker) refusal() string {
 	why := ""
 	if b.throttled {
-		why = "it asked to be left alone, and "
+		why = "it asked callers to wait (Retry-After), and "
 	}
 	seconds := max(1, int64(math.Ceil(time.Until(b.until).Seconds())))
 	// Whole seconds, rounded up, so that the reason never promises a retry too

@@ -91,11 +91,11 @@ func TestBreaker_OfARatioBeginsAnewOnceItHasClosedAgain(t *testing.T) {
 
 func TestBreaker_OptionsThatContradictEachOtherAreRefused(t *testing.T) {
 	for want, o := range map[string]BreakerOptions{
-		"breaker: a failure ratio and consecutive failures exclude each other": {FailureRatio: 0.5, ConsecutiveFailures: 5},
-		"breaker: a failure ratio of 1.5 is not between 0 and 1":               {FailureRatio: 1.5},
-		"breaker: a failure ratio of -1 is not between 0 and 1":                {FailureRatio: -1},
-		"breaker: -1 calls at least cannot be counted":                         {MinCalls: -1},
-		"breaker: a window of -1s is negative":                                 {Window: -time.Second},
+		"breaker: a failure ratio and consecutive failures are mutually exclusive": {FailureRatio: 0.5, ConsecutiveFailures: 5},
+		"breaker: a failure ratio of 1.5 is not between 0 and 1":                   {FailureRatio: 1.5},
+		"breaker: a failure ratio of -1 is not between 0 and 1":                    {FailureRatio: -1},
+		"breaker: minimum calls: -1 is out of range":                               {MinCalls: -1},
+		"breaker: a window of -1s is negative":                                     {Window: -time.Second},
 	} {
 		if err := o.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", o, err, want)

@@ -265,7 +265,7 @@ func TestBreaker_LetsExactlyItsProbesThroughWhateverTheCrowd(t *testing.T) {
 					t.Errorf("%d probes reached the endpoint, want %d", n, probes)
 				}
 				refused := within(t.Context(), t, w, chain.PreToolUse, time.Second).Failure
-				if want := "was not asked: its circuit breaker is half open, and the calls that probe it are under way"; refused.Text != want {
+				if want := "was not asked: its circuit breaker is half-open, and all its probes are in flight"; refused.Text != want {
 					t.Errorf("text %q, want %q", refused.Text, want)
 				}
 				close(release)

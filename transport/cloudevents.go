@@ -64,7 +64,7 @@ func checkEventSource(source string) error {
 	}
 	unprintable := func(c rune) bool { return c <= ' ' || c > '~' || c == '"' }
 	if _, err := url.Parse(source); err != nil || strings.ContainsFunc(source, unprintable) {
-		return errors.New("event source: is not a reference to a URI")
+		return errors.New("event source: is not a valid URI reference")
 	}
 	return nil
 }

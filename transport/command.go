@@ -154,7 +154,7 @@ func (x *execution) late() chain.Answer {
 	}
 	why := "its program was still running"
 	if isClosed(p.exited) {
-		why = "its program had exited, but something that it started still held stdout"
+		why = "its program had exited, but a process that it started still held its stdout open"
 	}
 	return x.call.Expired(addDetail(why, p.stderr.Detail()))
 }
@@ -194,7 +194,7 @@ func (x *execution) run(bounded context.Context) said {
 	case errors.Is(err, errOversize):
 		return failed(oversize(c.maxResponse, p.stderr.Detail()))
 	case err != nil:
-		return failed(chain.Fail(chain.Internal, "could not be heard", err.Error()))
+		return failed(chain.Fail(chain.Internal, "sent an answer that could not be read", err.Error()))
 	}
 	select {
 	case <-p.exited:

@@ -188,7 +188,7 @@ func TestAnAnswerOnStderrIsNone(t *testing.T) {
 func TestT2_TheClockDecidesWhateverAHookDoes(t *testing.T) {
 	t.Parallel()
 	running := "its program was still running"
-	held := "its program had exited, but something that it started still held stdout"
+	held := "its program had exited, but a process that it started still held its stdout open"
 	for name, c := range map[string]struct {
 		steps  []string // MARK stands for a file that the step creates
 		detail string
@@ -343,8 +343,8 @@ func TestAProgramThatCannotBeStartedSaysWhichAndWhy(t *testing.T) {
 		"no such absolute file":       {"/nonexistent/ghost", "/nonexistent/ghost: no such file or directory"},
 		"not executable":              {"./locked", "./locked: permission denied"},
 		"a directory":                 {"./folder", "./folder: permission denied"},
-		"no such interpreter":         {"./orphan", "./orphan is there, but the interpreter that it names does not exist"},
-		"an interpreter ending in CR": {dir + "/crlf", dir + "/crlf is there, but the interpreter that it names does not exist"},
+		"no such interpreter":         {"./orphan", "./orphan exists, but the interpreter that it names does not"},
+		"an interpreter ending in CR": {dir + "/crlf", dir + "/crlf exists, but the interpreter that it names does not"},
 		"no interpreter":              {"./bare", "./bare" + noFormat},
 		"an empty file":               {"./empty", "./empty" + noFormat},
 		"another format":              {"./garbage", "./garbage" + noFormat},
@@ -402,8 +402,8 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 		"./bare":      "",
 		"./locked":    "./locked: permission denied: chmod +x makes it executable",
 		"locked":      "locked: permission denied: chmod +x makes it executable",
-		"./orphan":    "./orphan is there, but the interpreter that it names does not exist",
-		"windows":     "windows is there, but its lines end as those of Windows do (CR LF), which is taken for a part of its interpreter's name: save it with LF",
+		"./orphan":    "./orphan exists, but the interpreter that it names does not",
+		"windows":     "windows has Windows line endings (CR LF), so its interpreter cannot be found: save it with LF",
 		"./ghost":     "./ghost: no such file or directory",
 		"ghost":       "ghost is not in the PATH of its environment",
 		dir:           dir + ": is a directory",
@@ -580,7 +580,7 @@ func TestT6_CallsOverTheBoundFailAtOnce(t *testing.T) {
 	first := make(chan chain.Answer)
 	go func() { first <- b.Ask(t.Context(), plain(t)) }()
 	marked(t, dir+"/began")
-	want := chain.Fail(chain.Saturated, "was not asked: 1 calls to it are in flight", "max_in_flight is reached")
+	want := chain.Fail(chain.Saturated, "was not asked: its limit of 1 calls in flight is reached", "max_in_flight is reached")
 	same(t, want, b.Ask(t.Context(), plain(t)))
 	(&performer{}).step("mark", dir+"/go on")
 	same(t, allowing(), <-first)
@@ -592,7 +592,7 @@ func TestT6_KilledProcessesThatDoNotGoAreBounded(t *testing.T) {
 	b.program.alive.enter() // as for two processes that hang in the kernel
 	b.program.alive.enter()
 	f := b.Ask(t.Context(), plain(t)).Failure
-	if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: 2 of its processes are there already, some of them killed and not yet gone" {
+	if f == nil || f.Cause != chain.Spawn || f.Text != "could not be started: 2 of its processes already exist, some of them killed but not yet gone" {
 		t.Errorf("failure %+v", f)
 	}
 }
@@ -609,7 +609,7 @@ func TestT7_CloseLetsCallsEndAndRefusesNewOnes(t *testing.T) {
 		b.Close()
 		close(closed)
 	}()
-	want := chain.Fail(chain.Internal, "was not asked: the gateway has already let go of it", "asked after Close")
+	want := chain.Fail(chain.Internal, "was not asked: the gateway has already closed it", "asked after Close")
 	eventually(t, "the binding is closed", func() bool {
 		b.gate.mu.Lock()
 		defer b.gate.mu.Unlock()
@@ -665,8 +665,8 @@ func TestOptionsThatAreNoCommandAreRefusedWithEveryReason(t *testing.T) {
 		options CommandOptions
 		want    string
 	}{
-		"no argv":        {CommandOptions{}, "command: argv names no program"},
-		"an empty name":  {CommandOptions{Argv: []string{"", "x"}}, "command: argv names no program"},
+		"no argv":        {CommandOptions{}, "command: argv is empty"},
+		"an empty name":  {CommandOptions{Argv: []string{"", "x"}}, "command: argv is empty"},
 		"NUL in argv":    {CommandOptions{Argv: []string{"a", "b\x00"}}, `command: argv ["a" "b\x00"] has a NUL character`},
 		"NUL in dir":     {CommandOptions{Argv: []string{"a"}, Dir: "\x00"}, `command: dir "\x00" has a NUL character`},
 		"no assignment":  {CommandOptions{Argv: []string{"a"}, Env: []string{"HOME"}}, "command: env[0] is not NAME=VALUE"},
@@ -674,7 +674,7 @@ func TestOptionsThatAreNoCommandAreRefusedWithEveryReason(t *testing.T) {
 		"NUL in a value": {CommandOptions{Argv: []string{"a"}, Env: []string{"KEY=secret\x00"}}, "command: env KEY has a NUL character in its value"},
 		"below zero": {
 			CommandOptions{MaxResponseBytes: -1, MaxInFlight: -2},
-			"command: argv names no program\ncommand: max response bytes -1 is negative\ncommand: max in flight -2 is negative",
+			"command: argv is empty\ncommand: max response bytes -1 is negative\ncommand: max in flight -2 is negative",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func watch(c net.Conn) *watchedConn {
 	return w
 }
 
-var errUnasked = errors.New("the endpoint said something that was not asked for")
+var errUnasked = errors.New("the endpoint sent data without a request")
 
 // Read implements [net.Conn]. It fails if the endpoint sent something
 // unsolicited.

@@ -54,5 +54,5 @@ func cleared(background *sync.WaitGroup) {
 // shut is the failure of a call after Close. It is a fault of the gateway if a
 // chain asks a binding that it has given up.
 func shut() chain.Answer {
-	return chain.Fail(chain.Internal, "was not asked: the gateway has already let go of it", "asked after Close")
+	return chain.Fail(chain.Internal, "was not asked: the gateway has already closed it", "asked after Close")
 }

@@ -270,7 +270,7 @@ func (x *exchange) explain(err error) *sendFailure {
 	case ended, connectionLost(err), errors.Is(err, errStale):
 		return brokenOff(err)
 	case x.http2: // its errors have no types
-		return &sendFailure{cause: chain.Reset, text: "broke off before a whole answer", err: err}
+		return &sendFailure{cause: chain.Reset, text: "broke off before its answer was complete", err: err}
 	case !x.answered && received >= maxHeaderBytes:
 		return headTooLong(err)
 	}

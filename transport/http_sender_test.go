@@ -22,7 +22,7 @@ func TestT2_AnEndpointThatIsSilentOnTheWayIsCutAtTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := inBubble(t, WebhookOptions{URL: "https://hook.test"}, nil, func(c *hookConn) { c.wait() })
 		got := within(t.Context(), t, w, chain.PreToolUse, time.Second)
-		want := chain.Fail(chain.Timeout, "timed out after 1000 ms", "POST https://hook.test: still without a connection: context deadline exceeded")
+		want := chain.Fail(chain.Timeout, "timed out after 1000 ms", "POST https://hook.test: the deadline passed while waiting for a connection: context deadline exceeded")
 		same(t, want, got)
 	})
 }

@@ -152,7 +152,7 @@ func (ask asking) answer(ctx context.Context, req *chain.Request) chain.Answer {
 	if err != nil {
 		text := err.Error()
 		if text == "" {
-			text = "failed without saying why"
+			text = "failed without an error text"
 		}
 		return chain.Fail(chain.Error, text, "")
 	}

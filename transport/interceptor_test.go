@@ -98,7 +98,7 @@ func TestCodeThatCannotAnswerFails(t *testing.T) {
 		"an error without a text": {
 			func(context.Context, *chain.Request) (chain.Outcome, error) {
 				return chain.Outcome{}, errors.New("")
-			}, chain.Error, "failed without saying why", "",
+			}, chain.Error, "failed without an error text", "",
 		},
 		"a panic": {
 			func(context.Context, *chain.Request) (chain.Outcome, error) { panic("index out of range") },
@@ -242,7 +242,7 @@ func TestT6_BlockedCodeFillsItsOwnPlacesOnly(t *testing.T) {
 			return chain.Outcome{Decision: chain.Allow}, nil
 		})})
 		b.Ask(t.Context(), call(request(t, chain.PreToolUse, `{}`), time.Second)) // the call gives up, its code does not
-		want := chain.Fail(chain.Saturated, "was not asked: 1 calls to it are in flight", "max_in_flight is reached")
+		want := chain.Fail(chain.Saturated, "was not asked: its limit of 1 calls in flight is reached", "max_in_flight is reached")
 		if diff := cmp.Diff(want, b.Ask(t.Context(), plain(t))); diff != "" {
 			t.Errorf("answer (-want +got):\n%s", diff)
 		}
@@ -308,7 +308,7 @@ func TestT6_CodeHasPlacesForManyCalls(t *testing.T) {
 			go b.Ask(t.Context(), plain(t))
 		}
 		synctest.Wait()
-		want := chain.Fail(chain.Saturated, "was not asked: 16384 calls to it are in flight", "max_in_flight is reached")
+		want := chain.Fail(chain.Saturated, "was not asked: its limit of 16384 calls in flight is reached", "max_in_flight is reached")
 		if diff := cmp.Diff(want, b.Ask(t.Context(), plain(t))); diff != "" {
 			t.Errorf("answer (-want +got):\n%s", diff)
 		}

@@ -31,5 +31,5 @@ func (l *limit) inFlight() int { return int(l.flying.Load()) }
 
 // full is the failure of a call that got no slot.
 func (l *limit) full() chain.Answer {
-	return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: %d calls to it are in flight", l.max), "max_in_flight is reached")
+	return chain.Fail(chain.Saturated, fmt.Sprintf("was not asked: its limit of %d calls in flight is reached", l.max), "max_in_flight is reached")
 }

@@ -59,7 +59,7 @@ func TestT6_ALimitIsNeverPassed(t *testing.T) {
 
 func TestT6_ACallThatFindsNoPlaceSaysSo(t *testing.T) {
 	l := limit{max: 64}
-	want := chain.Fail(chain.Saturated, "was not asked: 64 calls to it are in flight", "max_in_flight is reached")
+	want := chain.Fail(chain.Saturated, "was not asked: its limit of 64 calls in flight is reached", "max_in_flight is reached")
 	if diff := cmp.Diff(want, l.full()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}

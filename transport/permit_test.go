@@ -17,7 +17,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-const noPlace = "could not be reached: the gateway's operator does not let hooks connect to its address"
+const noPlace = "could not be reached: the gateway's operator does not allow hooks to connect to its address"
 
 // noLoopback permits every address except loopback, and checks the host.
 func noLoopback(t *testing.T) Permit {

@@ -49,7 +49,7 @@ type meter struct {
 	ended error // why reading ended
 }
 
-var errHeadTooLong = errors.New("the head of the response is longer than it may be")
+var errHeadTooLong = errors.New("the headers of the response are too long")
 
 // Read implements [io.Reader].
 func (m *meter) Read(p []byte) (int, error) {

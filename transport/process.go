@@ -51,7 +51,7 @@ func newProgram(o CommandOptions, most int) (*program, error) {
 	var errs []error
 	switch {
 	case len(o.Argv) == 0 || o.Argv[0] == "":
-		errs = append(errs, errors.New("command: argv names no program"))
+		errs = append(errs, errors.New("command: argv is empty"))
 	case slices.ContainsFunc(o.Argv, hasNUL):
 		errs = append(errs, fmt.Errorf("command: argv %q has a NUL character", o.Argv))
 	}
@@ -139,7 +139,7 @@ func (p *program) startOnce() (*process, error) {
 		return nil, err
 	}
 	if !p.alive.enter() {
-		return nil, fmt.Errorf("%d of its processes are there already, some of them killed and not yet gone", p.alive.max)
+		return nil, fmt.Errorf("%d of its processes already exist, some of them killed but not yet gone", p.alive.max)
 	}
 	pipes, err := openPipes()
 	if err != nil {
@@ -253,7 +253,7 @@ func (p *program) scriptable(path string) error {
 	case !script || !whole || len(fields) == 0:
 		return nil
 	case strings.HasSuffix(line, "\r"):
-		return errors.New(p.argv[0] + " is there, but its lines end as those of Windows do (CR LF), which is taken for a part of its interpreter's name: save it with LF")
+		return errors.New(p.argv[0] + " has Windows line endings (CR LF), so its interpreter cannot be found: save it with LF")
 	case filepath.IsAbs(fields[0]) && !exists(fields[0]):
 		return errors.New(p.argv[0] + noInterpreter)
 	}
@@ -262,7 +262,7 @@ func (p *program) scriptable(path string) error {
 
 const (
 	noDirectory   = "its working directory does not exist"
-	noInterpreter = " is there, but the interpreter that it names does not exist"
+	noInterpreter = " exists, but the interpreter that it names does not"
 )
 
 // path is the PATH of the program's environment.
@@ -443,7 +443,7 @@ func (p *process) settle(deadline time.Time) {
 // valid once gone is closed.
 func (p *process) fate() (chain.Cause, string) {
 	if p.state == nil {
-		return chain.Internal, "ended, but how could not be learned"
+		return chain.Internal, "ended with an unknown exit status"
 	}
 	if status, ok := p.state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return chain.Signal, fmt.Sprintf("was ended by signal %v", status.Signal())

@@ -35,7 +35,7 @@ type reply struct {
 	body []byte
 }
 
-var errTooLong = errors.New("the body is longer than it may be")
+var errTooLong = errors.New("the body is too long")
 
 // readReply reads as much of a response as matters. whole reports whether that
 // was all of it. hurry is called before reading the body of a response that is

@@ -56,7 +56,7 @@ func (s seal) request(ctx context.Context, every *http.Request, q question) (*ht
 	r.ContentLength = int64(len(q.body))
 	if s.signer != nil {
 		if err := s.signer.SetHeaders(r.Header, q.id, time.Now(), q.body); err != nil {
-			return nil, unsealed("the request could not be signed", aSignature, err)
+			return nil, unsealed("the request to it could not be signed", aSignature, err)
 		}
 	}
 	if s.authorizer == nil {
@@ -73,12 +73,12 @@ func (s seal) request(ctx context.Context, every *http.Request, q question) (*ht
 	case ctx.Err() != nil:
 		return nil, outOfTime(anAuthorization, err)
 	}
-	return nil, unsealed("its credential could not be had", anAuthorization, err)
+	return nil, unsealed("its credential could not be obtained", anAuthorization, err)
 }
 
 func unsealed(why, without string, err error) *sendFailure {
 	return &sendFailure{
-		cause: chain.Auth, text: "could not be authenticated to: " + why, err: fmt.Errorf("still without %s: %w", without, err),
+		cause: chain.Auth, text: "was not asked: " + why, err: fmt.Errorf("cannot obtain %s: %w", without, err),
 	}
 }
 
@@ -87,24 +87,24 @@ func unsealed(why, without string, err error) *sendFailure {
 func authorized(r *http.Request, before http.Header, given *output.Secrets) error {
 	for name := range before {
 		if _, ok := r.Header[name]; !ok {
-			return fmt.Errorf("it takes away the header %s", name)
+			return fmt.Errorf("it removes the header %s", name)
 		}
 	}
 	for name, values := range r.Header {
 		switch {
 		case slices.Equal(values, before[name]):
 		case !validHeaderName(name):
-			return fmt.Errorf("it sets %.64q, which is not the name of a header", name)
+			return fmt.Errorf("it sets %.64q, which is not a valid header name", name)
 		case ownHeader(name):
 			return fmt.Errorf("it sets the header %s, which the gateway sets itself", name)
 		case slices.ContainsFunc(values, func(v string) bool { return !validHeaderValue(v) }):
-			return fmt.Errorf("the value of its header %s has a line break or another control character", name)
+			return fmt.Errorf("the value of its header %s contains a line break or another control character", name)
 		default:
 			given.Add(values)
 		}
 	}
 	if !validHeaderValue(r.Host) {
-		return errors.New("the host that it sets has a line break or another control character")
+		return errors.New("the host that it sets contains a line break or another control character")
 	}
 	return nil
 }

@@ -152,18 +152,18 @@ func TestT8_ARepeatIsSealedAgainUnderTheSameID(t *testing.T) {
 }
 
 func TestT8_WithoutACredentialNothingIsSentAndTheBreakerCounts(t *testing.T) {
-	const text = "could not be authenticated to: its credential could not be had"
+	const text = "was not asked: its credential could not be obtained"
 	for name, tc := range map[string]struct {
 		does   func(context.Context, *http.Request) error
 		detail string
 	}{
-		"an error":            {refuses(errors.New("oauth2: the endpoint is down")), "still without a credential: oauth2: the endpoint is down"},
-		"a line break":        {sets("Authorization", "Bearer CANARY\r\nX: y"), "the value of its header Authorization has a line break or another control character"},
-		"a name that is none": {sets("X Y", "CANARY"), `it sets "X Y", which is not the name of a header`},
+		"an error":            {refuses(errors.New("oauth2: the endpoint is down")), "cannot obtain a credential: oauth2: the endpoint is down"},
+		"a line break":        {sets("Authorization", "Bearer CANARY\r\nX: y"), "the value of its header Authorization contains a line break or another control character"},
+		"a name that is none": {sets("X Y", "CANARY"), `it sets "X Y", which is not a valid header name`},
 		"a header of its own": {sets("Content-Length", "0"), "it sets the header Content-Length, which the gateway sets itself"},
 		"another's header":    {sets("Webhook-Id", "x"), "it sets the header Webhook-Id, which the gateway sets itself"},
-		"a header less":       {func(_ context.Context, r *http.Request) error { delete(r.Header, "Content-Type"); return nil }, "it takes away the header Content-Type"},
-		"a host of two lines": {func(_ context.Context, r *http.Request) error { r.Host = "h\r\nX: CANARY"; return nil }, "the host that it sets has a line break or another control character"},
+		"a header less":       {func(_ context.Context, r *http.Request) error { delete(r.Header, "Content-Type"); return nil }, "it removes the header Content-Type"},
+		"a host of two lines": {func(_ context.Context, r *http.Request) error { r.Host = "h\r\nX: CANARY"; return nil }, "the host that it sets contains a line break or another control character"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, o := range senders() {
@@ -195,7 +195,7 @@ func TestT8_WithoutASignatureNothingIsSent(t *testing.T) {
 			a := &authorizing{does: sets("Authorization", "x")}
 			o.URL, o.Signer, o.Authorizer = h.url, &signature.Signer{}, a
 			got := ask(t, webhookTo(t, o))
-			same(t, failure(chain.Auth, "could not be authenticated to: the request could not be signed"), public(t, got))
+			same(t, failure(chain.Auth, "was not asked: the request to it could not be signed"), public(t, got))
 			if len(h.heard()) != 0 || len(a.shown) != 0 {
 				t.Errorf("%d requests were sent, %d authorized", len(h.heard()), len(a.shown))
 			}
@@ -218,7 +218,7 @@ func TestT2_ACredentialThatDoesNotComeIsWaitedForUntilTheDeadline(t *testing.T) 
 				if got.Failure == nil || got.Failure.Cause != chain.Timeout || time.Since(began) != 3*time.Second {
 					t.Errorf("after %v: %+v", time.Since(began), got.Failure)
 				}
-				if !strings.Contains(got.Failure.Detail, "still without a credential") {
+				if !strings.Contains(got.Failure.Detail, "waiting for a credential") {
 					t.Errorf("the detail is %q", got.Failure.Detail)
 				}
 				ctx, hangUp := context.WithCancel(t.Context())
@@ -308,7 +308,7 @@ func TestT4_WhatRepeatsASecretOfTheQuestionIsNotShown(t *testing.T) {
 					if all := got.Failure.Text + got.Failure.Detail; strings.Contains(all, "CANARY") || strings.Contains(all, "s3cret") {
 						t.Errorf("shown: %s", all)
 					}
-					if !strings.Contains(got.Failure.Detail, "what came back repeats a secret of the question and is not shown") {
+					if !strings.Contains(got.Failure.Detail, "the response repeats a secret of the request and is not shown") {
 						t.Errorf("the detail is %q", got.Failure.Detail)
 					}
 				})

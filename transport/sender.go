@@ -64,17 +64,17 @@ const (
 	aSignature      = "a signature"
 	anAuthorization = "a credential"
 	aConnection     = "a connection"
-	aHead           = "the head of an answer"
+	aHead           = "the headers of the answer"
 	anEnd           = "the end of the answer"
 )
 
 func outOfTime(without string, err error) *sendFailure {
-	return &sendFailure{cause: chain.Timeout, text: "did not answer in time", err: fmt.Errorf("still without %s: %w", without, err)}
+	return &sendFailure{cause: chain.Timeout, text: "did not answer in time", err: fmt.Errorf("the deadline passed while waiting for %s: %w", without, err)}
 }
 
 func unreachable(err error) *sendFailure {
 	if _, ok := errors.AsType[*notPermitted](err); ok {
-		return &sendFailure{cause: chain.Connect, text: "could not be reached: the gateway's operator does not let hooks connect to its address", err: err}
+		return &sendFailure{cause: chain.Connect, text: "could not be reached: the gateway's operator does not allow hooks to connect to its address", err: err}
 	}
 	return &sendFailure{cause: chain.Connect, text: "could not be reached", err: err}
 }
@@ -88,9 +88,9 @@ func headTooLong(err error) *sendFailure {
 }
 
 func brokenOff(err error) *sendFailure {
-	return &sendFailure{cause: chain.Reset, text: "closed the connection before a whole answer", err: err}
+	return &sendFailure{cause: chain.Reset, text: "closed the connection before its answer was complete", err: err}
 }
 
 func notHTTP(err error) *sendFailure {
-	return &sendFailure{cause: chain.Malformed, text: "did not answer in HTTP", err: err}
+	return &sendFailure{cause: chain.Malformed, text: "did not answer with valid HTTP", err: err}
 }

@@ -69,7 +69,7 @@ func public(t *testing.T, a chain.Answer) chain.Answer {
 	return failure(a.Failure.Cause, a.Failure.Text)
 }
 
-const lost = "closed the connection before a whole answer"
+const lost = "closed the connection before its answer was complete"
 
 func TestWebhook_WhatOneConnectionDoesIsOneCause(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -135,16 +135,16 @@ func TestWebhook_WhatOneConnectionDoesIsOneCause(t *testing.T) {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{\"decision\":\"allow\"}\r\n0\r\n\r\n")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"another protocol": {
-			func(c *hookConn) { c.say("220 mail.example ready\r\n"); c.finish() }, failure(chain.Malformed, "did not answer in HTTP"),
+			func(c *hookConn) { c.say("220 mail.example ready\r\n"); c.finish() }, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"two lengths": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nContent-Length: 20\r\nContent-Length: 21\r\n\r\n{\"decision\":\"allow\"}")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"the same length twice": {
 			func(c *hookConn) {
@@ -156,19 +156,19 @@ func TestWebhook_WhatOneConnectionDoesIsOneCause(t *testing.T) {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nContent-Length: 20, 20\r\n\r\n{\"decision\":\"allow\"}")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"a length with a sign": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nContent-Length: +20\r\n\r\n{\"decision\":\"allow\"}")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"an encoding on the way that nobody knows": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n14\r\n{\"decision\":\"allow\"}\r\n0\r\n\r\n")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"chunks before there were chunks": {
 			func(c *hookConn) {
@@ -205,33 +205,33 @@ func TestWebhook_WhatOneConnectionDoesIsOneCause(t *testing.T) {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n{\"decision\":\"allow\"}\r\n0\r\nX-A: ")
 				_, _ = io.Copy(c, endless{})
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"a header with a NUL": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nX-A: a\x00b\r\nContent-Length: 20\r\n\r\n{\"decision\":\"allow\"}")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"a header that begins with a blank": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\n X-A: b\r\nContent-Length: 20\r\n\r\n{\"decision\":\"allow\"}")
 				c.finish()
-			}, failure(chain.Malformed, "did not answer in HTTP"),
+			}, failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"an encoding folded over two lines": {
 			func(c *hookConn) {
 				c.say("HTTP/1.1 200 OK\r\nContent-Encoding: identity,\r\n gzip\r\nContent-Length: 20\r\n\r\n{\"decision\":\"allow\"}")
 				c.wait()
-			}, failure(chain.Malformed, "answered in a content encoding that was not asked for"),
+			}, failure(chain.Malformed, "answered with a Content-Encoding that was not requested"),
 		},
 		"a protocol of another name": {
 			func(c *hookConn) { c.say("ICY" + strings.TrimPrefix(allowed, "HTTP/1.1")); c.finish() },
-			failure(chain.Malformed, "did not answer in HTTP"),
+			failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"a status of four digits": {
 			func(c *hookConn) { c.say(strings.Replace(allowed, "200", "2000", 1)); c.finish() },
-			failure(chain.Malformed, "did not answer in HTTP"),
+			failure(chain.Malformed, "did not answer with valid HTTP"),
 		},
 		"a status without a phrase": {
 			func(c *hookConn) { c.say(strings.Replace(allowed, "200 OK", "200", 1)); c.wait() }, allowing(),
@@ -385,23 +385,23 @@ func TestT2_AnEndpointThatDawdlesIsCutAtTheDeadline(t *testing.T) {
 		serve   func(c *hookConn)
 		waiting string
 	}{
-		"no answer":   {func(*hookConn) {}, "still without the head of an answer"},
-		"half a head": {func(c *hookConn) { c.say("HTTP/1.1 200 OK\r\nContent-Le") }, "still without the head of an answer"},
+		"no answer":   {func(*hookConn) {}, "the deadline passed while waiting for the headers of the answer"},
+		"half a head": {func(c *hookConn) { c.say("HTTP/1.1 200 OK\r\nContent-Le") }, "the deadline passed while waiting for the headers of the answer"},
 		"a head that drips": {func(c *hookConn) {
 			for _, b := range []byte(response("200 OK", "X-Pad: "+strings.Repeat("p", 100)+"\r\n", `{"decision":"allow"}`)) {
 				c.say(string(b))
 				time.Sleep(20 * time.Millisecond)
 			}
-		}, "still without the head of an answer"},
+		}, "the deadline passed while waiting for the headers of the answer"},
 		"half a body": {func(c *hookConn) {
 			c.say("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{")
-		}, "still without the end of the answer"},
+		}, "the deadline passed while waiting for the end of the answer"},
 		"one byte short": {func(c *hookConn) {
 			c.say("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n{\"decision\":\"allow\"}")
-		}, "still without the end of the answer"},
+		}, "the deadline passed while waiting for the end of the answer"},
 		"chunks without the last": {func(c *hookConn) {
 			c.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n{\"decision\":\"allow\"}\r\n")
-		}, "still without the end of the answer"},
+		}, "the deadline passed while waiting for the end of the answer"},
 	} {
 		for way, by := range ways() {
 			t.Run(name+" "+way, func(t *testing.T) {
@@ -489,7 +489,7 @@ func TestT2_AnEndpointThatDawdlesWhenItIsAskedAgainIsCutAtTheDeadline(t *testing
 				})
 				same(t, allowing(), ask(t, w))
 				want := chain.Fail(chain.Timeout, "timed out after 1000 ms",
-					"POST http://hook.test: still without the head of an answer: context deadline exceeded")
+					"POST http://hook.test: the deadline passed while waiting for the headers of the answer: context deadline exceeded")
 				same(t, want, within(t.Context(), t, w, chain.PreToolUse, time.Second))
 				if h.dials() != 1 {
 					t.Errorf("%d connections, want one: a question that may have been read is not repeated", h.dials())
@@ -509,7 +509,7 @@ func TestWebhook_QuotesLittleOfWhatItCouldNotRead(t *testing.T) {
 				}
 			})
 			got := ask(t, webhookTo(t, by(WebhookOptions{URL: h.url})))
-			same(t, failure(chain.Malformed, "did not answer in HTTP"), public(t, got))
+			same(t, failure(chain.Malformed, "did not answer with valid HTTP"), public(t, got))
 			if n := len(got.Failure.Detail); n > 2048 || !strings.Contains(got.Failure.Detail, "CANARY") {
 				t.Errorf("%d bytes of detail: %.100s", n, got.Failure.Detail)
 			}
@@ -570,7 +570,7 @@ func TestT2_AConnectionThatDoesNotComeIsCutAtTheDeadline(t *testing.T) {
 				}
 				for allowed, want := range map[time.Duration]chain.Answer{
 					time.Second: chain.Fail(chain.Timeout, "timed out after 1000 ms",
-						"POST http://hook.test: still without a connection: context deadline exceeded"),
+						"POST http://hook.test: the deadline passed while waiting for a connection: context deadline exceeded"),
 					plenty: chain.Fail(chain.Connect, "could not be reached", "POST http://hook.test: context deadline exceeded"),
 				} {
 					began := time.Now()

@@ -78,8 +78,8 @@ func TestBreaker_SaysThatAnEndpointAskedToBeLeftAlone(t *testing.T) {
 		w := behind(&scripted{say: func(context.Context, question) (reply, *sendFailure) {
 			return reply{status: 429, retryAfter: "12"}, nil
 		}}, BreakerOptions{}, seen)
-		same(t, failure(chain.Status, "answered with status 429, and is left alone for 12 s"), public(t, ask(t, w)))
-		want := "was not asked: it asked to be left alone, and its circuit breaker is open until " +
+		same(t, failure(chain.Status, "answered with status 429: it is not asked again for 12 s"), public(t, ask(t, w)))
+		want := "was not asked: it asked callers to wait (Retry-After), and its circuit breaker is open until " +
 			time.Now().Add(12*time.Second).UTC().Format(time.RFC3339) + " (for another 12 s)"
 		same(t, failure(chain.BreakerOpen, want), public(t, ask(t, w)))
 		time.Sleep(12*time.Second + time.Millisecond)
@@ -128,7 +128,7 @@ func TestWebhook_ReadsRetryAfterFromTheWire(t *testing.T) {
 						c.say(response("503 Busy", "retry-after:  9 \r\n", `{"decision":"allow"}`))
 					}
 				})
-				same(t, failure(chain.Status, "answered with status 503, and is left alone for 9 s"), public(t, ask(t, w)))
+				same(t, failure(chain.Status, "answered with status 503: it is not asked again for 9 s"), public(t, ask(t, w)))
 				if got := ask(t, w); got.Failure == nil || got.Failure.Cause != chain.BreakerOpen || len(h.heard()) != 1 {
 					t.Errorf("the next call got %s, the endpoint heard %d", summary(got), len(h.heard()))
 				}

@@ -38,7 +38,7 @@ func (w Wrapping) unwrapped(r reply) ([]byte, *chain.Answer) {
 		return nil, &a
 	}
 	if r.functionError != "" {
-		return failed(chain.Status, "answered that its function failed",
+		return failed(chain.Status, "answered with a function error",
 			fmt.Sprintf("%s: %.64q: %s", headerFunctionError, r.functionError, excerpt(r.body)))
 	}
 	if len(strings.TrimLeft(string(r.body), " \t\r\n")) == 0 {
@@ -47,7 +47,7 @@ func (w Wrapping) unwrapped(r reply) ([]byte, *chain.Answer) {
 	status, body, err := unwrapInvocation(r.body)
 	switch {
 	case err != nil:
-		return failed(chain.Malformed, "did not answer with the result of a function: statusCode and body",
+		return failed(chain.Malformed, "did not answer with a function result (statusCode and body)",
 			fmt.Sprintf("%v in %s", err, excerpt(r.body)))
 	case status != http.StatusOK:
 		return failed(chain.Status, fmt.Sprintf("answered with status %d from its function", status), excerpt(body))
@@ -98,7 +98,7 @@ func statusIn(value json.RawMessage) (int, error) {
 	}
 	status, err := strconv.ParseUint(string(value), 10, 16)
 	if err != nil || len(value) != 3 || status < 100 {
-		return 0, errors.New(`field "statusCode" is not a status of HTTP`)
+		return 0, errors.New(`field "statusCode" is not an HTTP status`)
 	}
 	return int(status), nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hookgate/hookgate/chain"
 )
 
-const noResult = "did not answer with the result of a function: statusCode and body"
+const noResult = "did not answer with a function result (statusCode and body)"
 
 func TestAnInvocationIsUnwrappedByExactlyOneLevel(t *testing.T) {
 	const allow = `"{\"decision\":\"allow\"}"`
@@ -45,15 +45,15 @@ func TestAnInvocationIsUnwrappedByExactlyOneLevel(t *testing.T) {
 		{"another status", "", `{"statusCode":403,"body":` + allow + `}`, failure(chain.Status, "answered with status 403 from its function"), "decision"},
 		{"created", "", `{"statusCode":201,"body":` + allow + `}`, failure(chain.Status, "answered with status 201 from its function"), ""},
 		{"a redirect", "", `{"statusCode":302,"headers":{"Location":"/"},"body":` + allow + `}`, failure(chain.Status, "answered with status 302 from its function"), ""},
-		{"a status as a text", "", `{"statusCode":"200","body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not a status of HTTP`},
-		{"a status with a fraction", "", `{"statusCode":200.0,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not a status of HTTP`},
-		{"a status with an exponent", "", `{"statusCode":2e2,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not a status of HTTP`},
-		{"a status of two digits", "", `{"statusCode":20,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not a status of HTTP`},
-		{"a negative status", "", `{"statusCode":-20,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not a status of HTTP`},
+		{"a status as a text", "", `{"statusCode":"200","body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not an HTTP status`},
+		{"a status with a fraction", "", `{"statusCode":200.0,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not an HTTP status`},
+		{"a status with an exponent", "", `{"statusCode":2e2,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not an HTTP status`},
+		{"a status of two digits", "", `{"statusCode":20,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not an HTTP status`},
+		{"a negative status", "", `{"statusCode":-20,"body":` + allow + `}`, failure(chain.Malformed, noResult), `field "statusCode" is not an HTTP status`},
 
-		{"a function that failed", "X-Amz-Function-Error: Unhandled\r\n", `{"errorMessage":"boom","errorType":"Error"}`, failure(chain.Status, "answered that its function failed"), `"Unhandled": "{\"errorMessage\"`},
-		{"a function that failed and allows", "X-Amz-Function-Error: Handled\r\n", `{"statusCode":200,"body":` + allow + `}`, failure(chain.Status, "answered that its function failed"), "Handled"},
-		{"a function that failed without a word", "x-amz-function-error:\r\n", `{"statusCode":200,"body":` + allow + `}`, failure(chain.Status, "answered that its function failed"), "not named"},
+		{"a function that failed", "X-Amz-Function-Error: Unhandled\r\n", `{"errorMessage":"boom","errorType":"Error"}`, failure(chain.Status, "answered with a function error"), `"Unhandled": "{\"errorMessage\"`},
+		{"a function that failed and allows", "X-Amz-Function-Error: Handled\r\n", `{"statusCode":200,"body":` + allow + `}`, failure(chain.Status, "answered with a function error"), "Handled"},
+		{"a function that failed without a word", "x-amz-function-error:\r\n", `{"statusCode":200,"body":` + allow + `}`, failure(chain.Status, "answered with a function error"), "not named"},
 		{"time that ran out", "", "Task timed out after 3.00 seconds", failure(chain.Malformed, noResult), "Task timed out"},
 		{"nothing", "", " ", failure(chain.Empty, "answered nothing"), ""},
 		{"null", "", "null", failure(chain.Malformed, noResult), "null instead of an object"},

@@ -241,7 +241,7 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	r, failed := at.sender.send(ctx, q)
 	answer, pause := w.answer(ctx, at, call, q, r, failed)
 	if answer.Failure != nil && at.repeats(q, r, failed, answer.Failure.Detail) {
-		answer.Failure.Detail = fmt.Sprintf("POST %s: what came back repeats a secret of the question and is not shown", w.where)
+		answer.Failure.Detail = fmt.Sprintf("POST %s: the response repeats a secret of the request and is not shown", w.where)
 	}
 	return answer, pause
 }
@@ -277,7 +277,7 @@ func (w *Webhook) answer(ctx context.Context, at *reach, call chain.Call, q ques
 // while.
 func (w *Webhook) throttled(r reply, pause time.Duration) chain.Answer {
 	return chain.Fail(chain.Status,
-		fmt.Sprintf("answered with status %d, and is left alone for %d s", r.status, int64(math.Ceil(pause.Seconds()))),
+		fmt.Sprintf("answered with status %d: it is not asked again for %d s", r.status, int64(math.Ceil(pause.Seconds()))),
 		fmt.Sprintf("POST %s: Retry-After %.64q: %s", w.where, r.retryAfter, excerpt(r.body)))
 }
 
@@ -298,7 +298,7 @@ func (w *Webhook) judge(at *reach, r reply, q question, event chain.Event) chain
 			fmt.Sprintf("POST %s: %s", w.where, excerpt(r.body)))
 	}
 	if r.encoding != "" && !strings.EqualFold(r.encoding, "identity") {
-		return chain.Fail(chain.Malformed, "answered in a content encoding that was not asked for",
+		return chain.Fail(chain.Malformed, "answered with a Content-Encoding that was not requested",
 			fmt.Sprintf("POST %s: Content-Encoding %.64q", w.where, r.encoding))
 	}
 	body, failure := w.options.Wrapping.unwrapped(r)

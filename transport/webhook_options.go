@@ -40,11 +40,11 @@ func operatorHeaders(given http.Header) (http.Header, error) {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !validHeaderName(name):
-			errs = append(errs, fmt.Errorf("header %q: is not the name of a header", name))
+			errs = append(errs, fmt.Errorf("header %q: is not a valid header name", name))
 		case ownHeader(canonical):
-			errs = append(errs, fmt.Errorf("header %q: is set by the gateway itself and cannot be another's", name))
+			errs = append(errs, fmt.Errorf("header %q: is set by the gateway itself and cannot be set here", name))
 		case slices.ContainsFunc(values, func(v string) bool { return !validHeaderValue(v) }):
-			errs = append(errs, fmt.Errorf("header %q: its value has a line break or another control character", name))
+			errs = append(errs, fmt.Errorf("header %q: its value contains a line break or another control character", name))
 		case h[canonical] != nil:
 			errs = append(errs, fmt.Errorf("header %q: is given twice, in two spellings", name))
 		}
@@ -101,7 +101,7 @@ func checkURL(text string, withTLS bool) (*url.URL, error) {
 		}
 		return nil, fmt.Errorf("url: cannot be read: %w", err)
 	case u.User != nil:
-		return nil, errors.New("url: carries a user or password; send them as a header or with auth")
+		return nil, errors.New("url: contains a user or password: send them in a header or with auth")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("url %q: must begin with http:// or https://", shown(u))
 	case u.Hostname() == "":
@@ -145,7 +145,7 @@ func secured(u *url.URL, given *tls.Config) (*tls.Config, error) {
 		c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
 	}
 	if c.MaxVersion != 0 && c.MaxVersion < c.MinVersion {
-		return nil, fmt.Errorf("tls: the newest version allowed is %s, but the oldest spoken is %s",
+		return nil, fmt.Errorf("tls: the maximum version is %s, but the minimum is %s",
 			tls.VersionName(c.MaxVersion), tls.VersionName(c.MinVersion))
 	}
 	return c, nil

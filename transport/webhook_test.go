@@ -170,7 +170,7 @@ func TestWebhook_ReadsNoEncodingButThePlainOne(t *testing.T) {
 				if summary(got) != want {
 					t.Errorf("got %s, want %s", summary(got), want)
 				}
-				if f := public(t, got).Failure; f != nil && f.Text != "answered in a content encoding that was not asked for" {
+				if f := public(t, got).Failure; f != nil && f.Text != "answered with a Content-Encoding that was not requested" {
 					t.Errorf("text %q", f.Text)
 				}
 			})
@@ -235,7 +235,7 @@ func TestT6_CallsOverTheLimitFailAtOnceAndReachNobody(t *testing.T) {
 				synctest.Wait()
 				began := time.Now()
 				got := ask(t, w)
-				want := chain.Fail(chain.Saturated, "was not asked: 3 calls to it are in flight", "max_in_flight is reached")
+				want := chain.Fail(chain.Saturated, "was not asked: its limit of 3 calls in flight is reached", "max_in_flight is reached")
 				if diff := cmp.Diff(want, got); diff != "" || time.Since(began) != 0 {
 					t.Errorf("after %v, answer (-want +got):\n%s", time.Since(began), diff)
 				}
@@ -297,7 +297,7 @@ func TestNewWebhook_SaysEverythingThatIsWrong(t *testing.T) {
 		"no scheme":       {WebhookOptions{URL: "h/x"}, `url "h/x": must begin with http:// or https://`},
 		"no host":         {WebhookOptions{URL: "http:///x"}, `url "http:///x": has no host`},
 		"opaque":          {WebhookOptions{URL: "http:x"}, `url "http:x": has no host`},
-		"a user":          {WebhookOptions{URL: "http://me:CANARY@h/x"}, `url: carries a user or password; send them as a header or with auth`},
+		"a user":          {WebhookOptions{URL: "http://me:CANARY@h/x"}, `url: contains a user or password: send them in a header or with auth`},
 		"a port too high": {WebhookOptions{URL: "http://h:70000/x"}, `url "http://h:70000/x": its port is not one of 1 to 65535`},
 		"a port of none":  {WebhookOptions{URL: "http://h:0/x"}, `url "http://h:0/x": its port is not one of 1 to 65535`},
 		"a host of another script": {
@@ -330,23 +330,23 @@ func TestNewWebhook_SaysEverythingThatIsWrong(t *testing.T) {
 		},
 		"tls too old": {
 			WebhookOptions{URL: "https://h/x", TLS: &tls.Config{MaxVersion: tls.VersionTLS11}},
-			`tls: the newest version allowed is TLS 1.1, but the oldest spoken is TLS 1.2`,
+			`tls: the maximum version is TLS 1.1, but the minimum is TLS 1.2`,
 		},
 		"numbers": {
 			WebhookOptions{
 				URL: "http://h/x", MaxInFlight: -1, MaxResponseBytes: -2, UserAgent: "a\nb",
 				Breaker: BreakerOptions{ConsecutiveFailures: -3, Open: -time.Second, HalfOpenProbes: 1 << 40},
 			},
-			"breaker: -3 consecutive failures cannot be counted\nbreaker: open for -1s is negative\n" +
-				"breaker: 1099511627776 half-open probes cannot be counted\nmax in flight -1 is negative\n" +
+			"breaker: consecutive failures: -3 is out of range\nbreaker: open for -1s is negative\n" +
+				"breaker: half-open probes: 1099511627776 is out of range\nmax in flight -1 is negative\n" +
 				"max response bytes -2 is negative\nuser agent \"a\\nb\" has control characters",
 		},
 		"headers": {
 			WebhookOptions{URL: "http://h/x", Headers: http.Header{
 				"Bad Name": {"CANARY"}, "": {"CANARY"}, "X-Line": {"CANARY\r\nX: y"}, "X-Tab": {"a\tb"},
 			}},
-			"header \"\": is not the name of a header\nheader \"Bad Name\": is not the name of a header\n" +
-				"header \"X-Line\": its value has a line break or another control character",
+			"header \"\": is not a valid header name\nheader \"Bad Name\": is not a valid header name\n" +
+				"header \"X-Line\": its value contains a line break or another control character",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -372,7 +372,7 @@ func TestNewWebhook_LeavesNobodyElseTheHeadersOfTheGateway(t *testing.T) {
 		"Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade", "Expect",
 	} {
 		_, err := NewWebhook(WebhookOptions{URL: "http://h/x", Headers: http.Header{name: {"CANARY"}}})
-		want := fmt.Sprintf("header %q: is set by the gateway itself and cannot be another's", name)
+		want := fmt.Sprintf("header %q: is set by the gateway itself and cannot be set here", name)
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

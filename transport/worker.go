@@ -56,7 +56,7 @@ func (b Backoff) withDefaults() (Backoff, error) {
 		b.Max = max(30*time.Second, b.Min)
 	}
 	if b.Min < 0 || b.Max < b.Min {
-		return b, fmt.Errorf("worker: backoff from %v to %v is no range of positive times", b.Min, b.Max)
+		return b, fmt.Errorf("worker: backoff from %v to %v is not a range of positive times", b.Min, b.Max)
 	}
 	return b, nil
 }

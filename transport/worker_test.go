@@ -417,7 +417,7 @@ func TestWhatAProcessDoesWithAnAnswerThatNobodyWaitsForCountsAsInAnyCall(t *test
 		"never ends":         {[]string{sayAllow, "wait"}, "the last one timed out after 500 ms"},
 		"answers twice":      {[]string{"await:GO", sayAllowLine + sayAllowLine}, "the last one wrote more than its answer"},
 		"answers too much":   {[]string{"await:GO", "endless:x"}, "the last one answered with more than 1024 bytes"},
-		"answers nonsense":   {[]string{"await:GO", "say:x\n"}, "the last one did not answer with one decision object a line"},
+		"answers nonsense":   {[]string{"await:GO", "say:x\n"}, "the last one did not answer with one decision object on one line"},
 		"dies":               {[]string{"await:GO", "exit:1"}, "the last one exited with status 1"},
 		"closes its stdout":  {[]string{"await:GO", "close:1", "wait"}, "the last one closed its stdin or stdout"},
 		"dies, and a daemon": {[]string{"daemon:01,MARK", "await:GO", "exit:1"}, "the last one exited with status 1"},
@@ -440,8 +440,8 @@ func TestWhatAProcessDoesWithAnAnswerThatNobodyWaitsForCountsAsInAnyCall(t *test
 			began := time.Now()
 			f := w.Ask(t.Context(), plain(t)).Failure
 			soon(t, began)
-			text, _, _ := strings.Cut(f.Text, "; it is started again in ")
-			if f.Cause != chain.Worker || text != "has no running process, because "+c.text {
+			text, _, _ := strings.Cut(f.Text, "; the next start is in ")
+			if f.Cause != chain.Worker || text != "has no running process: "+c.text {
 				t.Errorf("failure %+v", f)
 			}
 			if exists(mark) {
@@ -473,7 +473,7 @@ func TestT7_CloseDoesNotWaitForAnAnswerThatNobodyWaitsFor(t *testing.T) {
 
 func TestAFailureIsFollowedByItsBackoff(t *testing.T) {
 	t.Parallel()
-	again := "; it is started again in "
+	again := "; the next start is in "
 	for name, c := range map[string]struct {
 		steps  []string
 		text   string
@@ -481,7 +481,7 @@ func TestAFailureIsFollowedByItsBackoff(t *testing.T) {
 	}{
 		"after a death":    {[]string{"grumble:secret of another call", "exit:1"}, "the last one exited with status 1", "stderr: secret of another call"},
 		"after a disorder": {[]string{sayAllowLine + "x"}, "the last one wrote more than its answer", ""},
-		"after an answer":  {[]string{"say:x\n"}, "the last one did not answer with one decision object a line", `invalid character 'x' at start of value in "x"`},
+		"after an answer":  {[]string{"say:x\n"}, "the last one did not answer with one decision object on one line", `invalid character 'x' at start of value in "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -491,11 +491,11 @@ func TestAFailureIsFollowedByItsBackoff(t *testing.T) {
 			f := w.Ask(t.Context(), plain(t)).Failure
 			soon(t, began)
 			text, wait, _ := strings.Cut(f.Text, again)
-			if f.Cause != chain.Worker || text != "has no running process, because "+c.text || f.Detail != c.detail {
+			if f.Cause != chain.Worker || text != "has no running process: "+c.text || f.Detail != c.detail {
 				t.Errorf("failure %+v", f)
 			}
 			if d, err := time.ParseDuration(wait); err != nil || d < 29*time.Minute || d > time.Hour {
-				t.Errorf("it says it is started again in %s", wait)
+				t.Errorf("it says that the next start is in %s", wait)
 			}
 			if got := w.Status().Workers.Alive; got != 0 {
 				t.Errorf("%d processes run", got)
@@ -509,7 +509,7 @@ func TestAWorkerThatCannotBeStartedSaysSoInEveryCall(t *testing.T) {
 	w := newWorker(t, WorkerOptions{Processes: 2, Backoff: never(), Command: CommandOptions{Argv: []string{"./ghost"}, Dir: t.TempDir()}})
 	for range 2 {
 		f := w.Ask(t.Context(), plain(t)).Failure
-		if f == nil || f.Cause != chain.Spawn || !strings.HasPrefix(f.Text, "has no running process, because it could not be started: ./ghost: no such file or directory; it is started again in ") {
+		if f == nil || f.Cause != chain.Spawn || !strings.HasPrefix(f.Text, "has no running process: it could not be started: ./ghost: no such file or directory; the next start is in ") {
 			t.Errorf("failure %+v", f)
 		}
 	}
@@ -563,7 +563,7 @@ func TestT6_TheBoundHoldsForThoseThatWaitToo(t *testing.T) {
 		})
 	}
 	eventually(t, "both are under way", func() bool { return w.Status().InFlight == 2 })
-	same(t, chain.Fail(chain.Saturated, "was not asked: 2 calls to it are in flight", "max_in_flight is reached"), w.Ask(t.Context(), plain(t)))
+	same(t, chain.Fail(chain.Saturated, "was not asked: its limit of 2 calls in flight is reached", "max_in_flight is reached"), w.Ask(t.Context(), plain(t)))
 	(&performer{}).step("mark", dir+"/go on")
 	all.Wait()
 }
@@ -582,7 +582,7 @@ func TestT7_CloseEndsProcessesAsAFilterEnds(t *testing.T) {
 		began := time.Now()
 		w.Close()
 		soon(t, began)
-		want := chain.Fail(chain.Internal, "was not asked: the gateway has already let go of it", "asked after Close")
+		want := chain.Fail(chain.Internal, "was not asked: the gateway has already closed it", "asked after Close")
 		same(t, want, w.Ask(t.Context(), plain(t)))
 		if got := w.Status().Workers.Alive; got != 0 {
 			t.Errorf("%d processes run", got)
@@ -612,9 +612,9 @@ func TestOptionsThatAreNoWorkerAreRefusedWithEveryReason(t *testing.T) {
 	})
 	const want = "worker: processes 0 is not positive\n" +
 		"worker: patience -1s is negative\n" +
-		"worker: backoff from 1s to 1ms is no range of positive times\n" +
+		"worker: backoff from 1s to 1ms is not a range of positive times\n" +
 		"command: max in flight -1 is negative\n" +
-		"command: argv names no program"
+		"command: argv is empty"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

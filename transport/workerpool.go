@@ -110,7 +110,7 @@ func (q *pool) hopeless(deadline time.Time) *chain.Failure {
 		}
 	}
 	wait := max(time.Until(next.again).Round(100*time.Millisecond), 100*time.Millisecond)
-	text := fmt.Sprintf("has no running process, because %s; it is started again in %v", next.why, wait)
+	text := fmt.Sprintf("has no running process: %s; the next start is in %v", next.why, wait)
 	return chain.Fail(next.cause, text, next.detail).Failure
 }
 

@@ -127,7 +127,7 @@ func TestWithoutHopeACallFailsAtOnce(t *testing.T) {
 		waits := taking(t.Context(), q, call(request(t, chain.PreToolUse, `{}`), 4*time.Second))
 		synctest.Wait() // while the other seat is still being started
 		q.fell(1, fall{cause: chain.Spawn, why: "it could not be started: x", detail: "stderr: b", again: time.Now().Add(5 * time.Second)})
-		want := chain.Fail(chain.Spawn, "has no running process, because it could not be started: x; it is started again in 5s", "stderr: b").Failure
+		want := chain.Fail(chain.Spawn, "has no running process: it could not be started: x; the next start is in 5s", "stderr: b").Failure
 		for _, got := range []took{<-waits, <-taking(t.Context(), q, call(request(t, chain.PreToolUse, `{}`), 4*time.Second))} {
 			if diff := cmp.Diff(want, got.failure); diff != "" || got.after != 0 {
 				t.Errorf("after %v (-want +got):\n%s", got.after, diff)

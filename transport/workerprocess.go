@@ -146,7 +146,7 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 	// suggests that the next line will be no better.
 	if f := answer.Failure; f != nil && f.Cause != chain.WrongDecision {
 		f.Detail = addDetail(f.Detail, p.lastWords(call.Deadline))
-		p.spoil("did not answer with one decision object a line", f.Detail)
+		p.spoil("did not answer with one decision object on one line", f.Detail)
 		return answer, true
 	}
 	p.answered = true

@@ -86,7 +86,7 @@ func (o object) checkCase(p path) error {
 		name, rest, more := strings.Cut(way, ".")
 		for _, m := range o {
 			if m.name != name && strings.EqualFold(m.name, name) {
-				return fmt.Errorf("field %.60q differs from %q only by case: two readers would read two meanings", m.name, name)
+				return fmt.Errorf("field %.60q differs from %q only by case, so JSON parsers may disagree about its meaning", m.name, name)
 			}
 		}
 		if !more {

@@ -113,7 +113,7 @@ func TestD4_WhatCannotBeReadSaysWhy(t *testing.T) {
 		"an unknown event":        {"codex", "", `{"hook_event_name":"preToolUse"}`, `event "preToolUse" is not one that the gateway knows of Codex: PreToolUse, PermissionRequest, PostToolUse`},
 		"no tool":                 {"codex", "", `{"hook_event_name":"PreToolUse","tool_input":{}}`, `event PreToolUse: tool_name, which names the tool, is not a text`},
 		"a tool of no type":       {"codex", "", `{"hook_event_name":"PreToolUse","tool_name":{},"tool_input":{}}`, `event PreToolUse: tool_name, which names the tool, is not a text`},
-		"an empty tool":           {"codex", "", `{"hook_event_name":"PreToolUse","tool_name":"","tool_input":{}}`, `is empty: a call has a tool`},
+		"an empty tool":           {"codex", "", `{"hook_event_name":"PreToolUse","tool_name":"","tool_input":{}}`, `is empty: a call must name its tool`},
 		"no input":                {"codex", "", `{"hook_event_name":"PreToolUse","tool_name":"x"}`, `event PreToolUse: there is no tool_input, which is the tool's input`},
 		"no result":               {"codex", "", `{"hook_event_name":"PostToolUse","tool_name":"x","tool_input":{}}`, `event PostToolUse: there is no tool_response, which is the tool's result`},
 		"an id of no type":        {"codex", "", `{"hook_event_name":"PreToolUse","tool_name":"x","tool_input":{},"tool_use_id":[]}`, `event PreToolUse: tool_use_id, which is the tool_call_id, is neither a text nor a number`},

@@ -89,7 +89,7 @@ func TestF1_EachMistakeOfAProfileNamesPlaceAndFix(t *testing.T) {
 			`:4: env.A: ${OTHER} is not in env_allowlist`,
 			`:5: env.B: ${NEVER} is not set in the gateway's environment`,
 			`:6: env.C: want a string, not the number 5: quote it, as "5"`,
-			`:7: env_allowlist[1]: "a b" cannot be the name of a variable`,
+			`:7: env_allowlist[1]: "a b" is not a valid variable name`,
 		}},
 		"an unknown chain": {"command: a\nchain: teams\n", []string{
 			`:2: chain: there is no chain "teams": each file in the chains directory is a chain, and operator is the operator's; did you mean "team"?`,

@@ -91,7 +91,7 @@ func mistakes() map[string][]string {
 			`9: hooks[6] "g": canary.gate_readiness: want true or false, not the string "on": write true`,
 			`10: hooks[7] "h": canary.request: want a mapping of the fields of a request, not the string "rm"`,
 			`11: hooks[8] "i": canary.request: duplicate key "input", first in line 11`,
-			`12: hooks[9] "j": canary.request: is not a valid request: field "Tool_name" before byte 107 differs from "tool_name" only by case: two readers would read two meanings`,
+			`12: hooks[9] "j": canary.request: is not a valid request: field "Tool_name" before byte 107 differs from "tool_name" only by case, so JSON parsers may disagree about its meaning`,
 		},
 		"commands.yaml": {
 			`4: hooks[0] "a": command: want a list like ["./check.sh", "--strict"] (no shell splits it), not the string "./check.sh --strict"`,

@@ -63,7 +63,7 @@ func TestA5_AFixedCredentialThatCannotBeSentIsRefusedWithoutBeingQuoted(t *testi
 		{"no name", `header: "" is not the name of a header`, func() (*Fixed, error) { return NewHeader("", canary) }},
 		{"a name of two lines", `header: "X\r\nY" is not the name of a header`, func() (*Fixed, error) { return NewHeader("X\r\nY", canary) }},
 		{"no value", "header X-Key: its value is empty", func() (*Fixed, error) { return NewHeader("X-Key", "") }},
-		{"a value of two lines", "header X-Key: its value has a line break or another control character in it; a file that it came from may end in one", func() (*Fixed, error) { return NewHeader("X-Key", canary+"\nX: y") }},
+		{"a value of two lines", "header X-Key: its value contains a line break or another control character in it; a file that it came from may end in one", func() (*Fixed, error) { return NewHeader("X-Key", canary+"\nX: y") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := c.make()

@@ -74,12 +74,12 @@ func readLine(in *bufio.Reader, most int) ([]byte, error) {
 // set one.
 func (a *Agent) SetSession(id string) error {
 	if !usableSessionID(id) {
-		return fmt.Errorf("session id %.64q is unusable: 1 to %d bytes without / \\ or control characters", id, maxIDBytes)
+		return fmt.Errorf("session id %.64q is not valid: 1 to %d bytes without / \\ or control characters", id, maxIDBytes)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sessionID != "" && a.sessionID != id {
-		return fmt.Errorf("the session is %q already: a bridge keeps the first", a.sessionID)
+		return fmt.Errorf("the session is already %q: a bridge keeps the first", a.sessionID)
 	}
 	a.sessionID = id
 	return nil
@@ -138,7 +138,7 @@ func (a *Agent) writeLocked(line []byte) error {
 		line = appendMember(line, fieldSessionID, a.sessionID)
 	}
 	if _, err := a.out.Write(append(line, '}', '\n')); err != nil {
-		return fmt.Errorf("the bridge cannot be written to: %w", err)
+		return fmt.Errorf("cannot write to the bridge: %w", err)
 	}
 	return nil
 }
@@ -180,13 +180,13 @@ func (a *Agent) request(r PermissionRequest) (id string, answered chan Answer, e
 	case a.ended != "":
 		return "", nil, fmt.Errorf("the turn has ended with its %s event", a.ended)
 	case a.broken != nil:
-		return "", nil, fmt.Errorf("no permission can be had any more: %w", a.broken)
+		return "", nil, fmt.Errorf("permission can no longer be requested: %w", a.broken)
 	}
 	if r.RequestID == "" {
 		r.RequestID = a.freeID()
 	}
 	if _, used := a.waiting[r.RequestID]; used || !usableRequestID(r.RequestID) {
-		return "", nil, fmt.Errorf("request id %.64q is used already in this turn, or unusable", r.RequestID)
+		return "", nil, fmt.Errorf("request id %.64q is already used in this turn, or not valid", r.RequestID)
 	}
 	answered = make(chan Answer, 1)
 	a.waiting[r.RequestID] = answered

@@ -139,8 +139,8 @@ func TestAnAgentCannotEndItsTurnTwice(t *testing.T) {
 func TestAnAgentCannotWriteWhatTheWireRefuses(t *testing.T) {
 	a, out := written(t)
 	for want, err := range map[string]error{
-		`session id "a/b" is unusable: 1 to 256 bytes without / \ or control characters`: a.SetSession("a/b"),
-		`session id "" is unusable: 1 to 256 bytes without / \ or control characters`:    a.SetSession(""),
+		`session id "a/b" is not valid: 1 to 256 bytes without / \ or control characters`: a.SetSession("a/b"),
+		`session id "" is not valid: 1 to 256 bytes without / \ or control characters`:    a.SetSession(""),
 		"usage is not a JSON object": a.Result("", json.RawMessage(`[]`)),
 	} {
 		if err == nil || err.Error() != want {
@@ -150,7 +150,7 @@ func TestAnAgentCannotWriteWhatTheWireRefuses(t *testing.T) {
 	if err := a.Error("", json.RawMessage(`{"a":1,"a":2}`)); err == nil {
 		t.Error("a usage of two meanings was written")
 	}
-	if err := errors.Join(a.SetSession("s"), a.SetSession("t")); err == nil || err.Error() != `the session is "s" already: a bridge keeps the first` {
+	if err := errors.Join(a.SetSession("s"), a.SetSession("t")); err == nil || err.Error() != `the session is already "s": a bridge keeps the first` {
 		t.Errorf("another session: %v", err)
 	}
 	if out.Len() != 0 {
@@ -193,7 +193,7 @@ func TestAnAgentThatCannotWriteIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "the bridge cannot be written to: io: read/write on closed pipe"
+	want := "cannot write to the bridge: io: read/write on closed pipe"
 	if err := a.Partial(Partial{}); err == nil || err.Error() != want {
 		t.Errorf("Partial = %v", err)
 	}
@@ -241,7 +241,7 @@ func TestAnAgentGetsTheAnswerToItsOwnRequest(t *testing.T) {
 	if got := <-first; got.err != nil || verdict(got.answer, nil) != `ran {"a":1}` {
 		t.Errorf("first %+v", got)
 	}
-	if _, err := a.Ask(t.Context(), bash("x")); err == nil || err.Error() != `request id "x" is used already in this turn, or unusable` {
+	if _, err := a.Ask(t.Context(), bash("x")); err == nil || err.Error() != `request id "x" is already used in this turn, or not valid` {
 		t.Errorf("the id again: %v", err)
 	}
 	third := ask1(t.Context(), a, bash("2"))
@@ -282,7 +282,7 @@ func TestAnAgentNeverTakesWhatItCannotReadForAnAllow(t *testing.T) {
 			if said := <-got; said.err == nil || !strings.HasPrefix(said.err.Error(), c.want) || said.answer.Behavior != Deny {
 				t.Errorf("%+v, want %q", said, c.want)
 			}
-			if _, err := a.Ask(t.Context(), bash("")); err == nil || !strings.HasPrefix(err.Error(), "no permission can be had any more: ") {
+			if _, err := a.Ask(t.Context(), bash("")); err == nil || !strings.HasPrefix(err.Error(), "permission can no longer be requested: ") {
 				t.Errorf("afterwards: %v", err)
 			}
 		})

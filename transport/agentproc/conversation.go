@@ -165,7 +165,7 @@ func (c *conversation) take(ctx context.Context, e *event) {
 func (c *conversation) takeSession(ctx context.Context, e *event) {
 	switch {
 	case e.badSession:
-		c.warn(ctx, "dropped an unusable session_id of an agent")
+		c.warn(ctx, "dropped an invalid session_id of an agent")
 	case e.sessionID == "":
 	case c.said.sessionID == "":
 		c.said.sessionID = e.sessionID
@@ -177,7 +177,7 @@ func (c *conversation) takeSession(ctx context.Context, e *event) {
 // takeRequest denies a permission request at once, or has it decided.
 func (c *conversation) takeRequest(ctx context.Context, e *event) {
 	if !c.profile.Permission {
-		c.ignore(ctx, "it asks for permission, which this agent's profile does not offer", nil)
+		c.ignore(ctx, "it asks for permission, but the agent's profile does not set permission", nil)
 		return
 	}
 	c.mu.Lock()
@@ -237,7 +237,7 @@ func (c *conversation) admit(ctx context.Context, e *event) (*ask, context.Conte
 	case c.over != nil:
 		refused = c.over
 	case c.open >= c.maxOpen:
-		refused = &refusal{chain.Saturated, fmt.Errorf("%d requests of this turn are open already", c.open)}
+		refused = &refusal{chain.Saturated, fmt.Errorf("%d requests of this turn are already open", c.open)}
 	default:
 		return a, ctx, nil
 	}
@@ -351,7 +351,7 @@ func (c *conversation) ignore(ctx context.Context, why string, line []byte) {
 // warn logs a harmless violation of a rule.
 func (c *conversation) warn(ctx context.Context, what string) {
 	if c.mayLog() {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "an agent broke a rule", slog.String("agent", c.profile.Name), slog.String("what", what))
+		c.log.LogAttrs(ctx, slog.LevelWarn, "an agent violated the protocol", slog.String("agent", c.profile.Name), slog.String("what", what))
 	}
 }
 

@@ -156,7 +156,7 @@ func (f *eventFields) event() (event, error) {
 func (f *eventFields) permission(e event) (event, error) {
 	id, _ := chain.ReadString(f.requestID)
 	if !usableRequestID(id) {
-		return event{}, errors.New("a permission_request without a usable request_id")
+		return event{}, errors.New("a permission_request without a valid request_id")
 	}
 	e.kind = permissionEvent
 	e.request = &PermissionRequest{

@@ -296,11 +296,11 @@ func TestAProgramThatCannotBeStartedIsAFailureThatSaysWhy(t *testing.T) {
 		code         int
 		want         string
 	}{
-		"nowhere":       {"/no/such/agent", "", 127, `could not be started: program "/no/such/agent" is not there, or what it names as its interpreter`},
-		"bare":          {"no-such-agent", "", 127, `could not be started: program "no-such-agent" is not there, or what it names as its interpreter`},
-		"no directory":  {"/bin/true", "/no/such/dir", 127, `could not be started: its directory "/no/such/dir" is not there`},
-		"a file":        {"/bin/true", plain, 127, `could not be started: its directory "` + plain + `" is not there`},
-		"not a program": {plain, "", 126, `could not be started: program "` + plain + `" may not be executed`},
+		"nowhere":       {"/no/such/agent", "", 127, `could not be started: program "/no/such/agent" does not exist, or the interpreter that it names does not`},
+		"bare":          {"no-such-agent", "", 127, `could not be started: program "no-such-agent" does not exist, or the interpreter that it names does not`},
+		"no directory":  {"/bin/true", "/no/such/dir", 127, `could not be started: its directory "/no/such/dir" does not exist`},
+		"a file":        {"/bin/true", plain, 127, `could not be started: its directory "` + plain + `" does not exist`},
+		"not a program": {plain, "", 126, `could not be started: program "` + plain + `" is not executable`},
 		"not this kind": {broken, "", 126, `could not be started: program "` + broken + `": exec format error`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -343,8 +343,8 @@ func TestWhatCannotBeRunIsRefusedBeforeAnythingStarts(t *testing.T) {
 	}{
 		"an empty turn":    {Turn{}, func(*Options) {}, "unusable turn: the turn is empty: it has neither a message nor attachments", true},
 		"a session option": {Turn{Message: "m", SessionID: "-x"}, func(o *Options) { o.Profile.Args = []string{"{{SESSION_ID}}"} }, `agent "tester": args[0]: unusable turn: it would become the option "-x"`, true},
-		"no sink":          {Turn{Message: "m"}, func(o *Options) { o.Sink = nil }, `agent "tester": nobody takes the turn's events`, false},
-		"no decider":       {Turn{Message: "m"}, func(o *Options) { o.Profile.Permission = true }, `agent "tester": permission: nobody decides the requests`, false},
+		"no sink":          {Turn{Message: "m"}, func(o *Options) { o.Sink = nil }, `agent "tester": sink: is missing`, false},
+		"no decider":       {Turn{Message: "m"}, func(o *Options) { o.Profile.Permission = true }, `agent "tester": permission: there is no decider for requests`, false},
 		"a negative limit": {Turn{Message: "m"}, func(o *Options) { o.MaxLineBytes = -1 }, `agent "tester": a limit is negative`, false},
 		"a bad profile":    {Turn{Message: "m"}, func(o *Options) { o.Profile.Timeout = 0 }, `agent "tester": timeout_secs: 0s is not between 0 s and 24h0m0s`, false},
 	} {
@@ -398,7 +398,7 @@ func TestTheLogIsToldOfWhatIsIgnoredAndNotFlooded(t *testing.T) {
 		if strings.Contains(log.String(), "hunter2") != c.quote {
 			t.Errorf("at %v the log says %s", c.level, log.String())
 		}
-		for _, want := range []string{"kept the first session_id of an agent that named another one later", "dropped an unusable session_id of an agent", "agent=tester"} {
+		for _, want := range []string{"kept the first session_id of an agent that named another one later", "dropped an invalid session_id of an agent", "agent=tester"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("the log lacks %q", want)
 			}
@@ -424,7 +424,7 @@ func TestA14_WhatAReferenceStandsForIsInNoFailureAndNoLog(t *testing.T) {
 		"what every agent is told, under any name":  {"grumbles", []string{"/home/of/all"}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: /home/of/all"}, ""},
 		"what the profile says itself":              {"grumbles", []string{"said-openly"}, chain.Failure{Cause: chain.Exit, Text: "exited with status 3", Detail: "stderr: said-openly"}, ""},
 		"in an error":                               {"lines", []string{`{"type":"error","message":"401 with hunter2\u002dhunter2"}`}, chain.Failure{Cause: chain.Error, Text: "reported an error that " + output.Repeats}, ""},
-		"in a line that is none, and in a type too": {"lines", []string{"password=" + secret, `{"type":"hunter2\u002dhunter2"}`, `{"type":"error"}`}, chain.Failure{Cause: chain.Error, Text: "reported an error without words"}, "it " + output.Repeats},
+		"in a line that is none, and in a type too": {"lines", []string{"password=" + secret, `{"type":"hunter2\u002dhunter2"}`, `{"type":"error"}`}, chain.Failure{Cause: chain.Error, Text: "reported an error without a message"}, "it " + output.Repeats},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

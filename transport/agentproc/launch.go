@@ -100,7 +100,7 @@ func (p *Profile) directory(v values, home string) (string, error) {
 	}
 	if below, ok := strings.CutPrefix(dir, "~"); ok && (below == "" || below[0] == '/') {
 		if !filepath.IsAbs(home) {
-			return "", errors.New("~ stands for the home directory, and HOME is not set")
+			return "", errors.New("~ means the home directory, but HOME is not set")
 		}
 		return filepath.Join(home, below), nil
 	}
@@ -206,14 +206,14 @@ func (l launch) spawnFailure(err error) (text string, code int) {
 	info, statErr := os.Stat(l.dir)
 	switch {
 	case statErr != nil || !info.IsDir():
-		return fmt.Sprintf("could not be started: its directory %q is not there", l.dir), 127
+		return fmt.Sprintf("could not be started: its directory %q does not exist", l.dir), 127
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("could not be started: program %q is not there, or what it names as its interpreter", l.argv[0]), 127
+		return fmt.Sprintf("could not be started: program %q does not exist, or the interpreter that it names does not", l.argv[0]), 127
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf("could not be started: program %q may not be executed", l.argv[0]), 126
+		return fmt.Sprintf("could not be started: program %q is not executable", l.argv[0]), 126
 	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return fmt.Sprintf("could not be started: program %q: %v", l.argv[0], errno), 126
 	}
-	return "could not be started: the gateway has no room for it", 126
+	return "could not be started: the gateway is out of resources", 126
 }

@@ -57,7 +57,7 @@ func (r *PermissionRequest) Envelope(workspace, agentID string) (*chain.Request,
 	}
 	req, err := chain.ParseRequest(append(text, '}'))
 	if err != nil {
-		return nil, fmt.Errorf("the request makes no envelope: %w", err)
+		return nil, fmt.Errorf("no envelope can be made of the request: %w", err)
 	}
 	return req, nil
 }
@@ -225,7 +225,7 @@ func parseResponse(line []byte) (requestID string, a Answer, err error) {
 	case kind != typePermissionResponse:
 		err = fmt.Errorf("type %.40q is not permission_response", kind)
 	case !usableRequestID(requestID):
-		err = errors.New("no usable request_id")
+		err = errors.New("no valid request_id")
 	case behavior == Allow.String() && a.UpdatedInput != nil && !isNull(a.UpdatedInput) && !isObject(a.UpdatedInput):
 		err = errors.New("updated_input is not an object")
 	case behavior == Allow.String():

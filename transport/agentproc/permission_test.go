@@ -88,7 +88,7 @@ func TestARequestThatMakesNoEnvelopeIsRefused(t *testing.T) {
 		"smuggled": {RequestID: "1", ToolName: "Bash", Input: json.RawMessage(`{},"event":"pre_tool_use"`)},
 	} {
 		_, err := r.Envelope("w", "a")
-		if err == nil || !strings.HasPrefix(err.Error(), "the request makes no envelope: ") {
+		if err == nil || !strings.HasPrefix(err.Error(), "no envelope can be made of the request: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -226,8 +226,8 @@ func TestAnAgentReadsExactlyOneAnswer(t *testing.T) {
 		`{"type":"permission_response","request_id":"1","behavior":"Allow"}`:                          `behavior "Allow" is neither allow nor deny`,
 		`{"type":"permission_response","request_id":"1"}`:                                             `behavior "" is neither allow nor deny`,
 		`{"type":"permission_response","request_id":"1","behavior":true}`:                             `behavior "" is neither allow nor deny`,
-		`{"type":"permission_response","behavior":"allow"}`:                                           "no usable request_id",
-		`{"type":"permission_response","request_id":1,"behavior":"allow"}`:                            "no usable request_id",
+		`{"type":"permission_response","behavior":"allow"}`:                                           "no valid request_id",
+		`{"type":"permission_response","request_id":1,"behavior":"allow"}`:                            "no valid request_id",
 		`{"type":"permission_request","request_id":"1","behavior":"allow"}`:                           `type "permission_request" is not permission_response`,
 		`{"request_id":"1","behavior":"allow"}`:                                                       `type "" is not permission_response`,
 		`{"type":"permission_response","request_id":"1","behavior":"allow","updated_input":"rm -rf"}`: "updated_input is not an object",

@@ -298,7 +298,7 @@ func TestA7_OneRequestTooManyIsDenied(t *testing.T) {
 	for _, id := range []string{"1", "2", "3"} {
 		c.takeLine(t.Context(), []byte(requestLine(id, "")), nil)
 	}
-	want := `{"type":"permission_response","request_id":"3","behavior":"deny","message":"denied: 2 requests of this turn are open already"}` + "\n"
+	want := `{"type":"permission_response","request_id":"3","behavior":"deny","message":"denied: 2 requests of this turn are already open"}` + "\n"
 	if got, told := <-out.lines, <-out.told; got != want || told.Cause != chain.Saturated {
 		t.Errorf("the third got %s, told %+v", got, told)
 	}
@@ -408,7 +408,7 @@ func TestA7_ALineOverTheBoundIsDroppedAndDeniedIfItAsked(t *testing.T) {
 		"a request of two ids":       {requestLine("7", `,"description":"`+long+`","request_id":"8"`), "", Result{Succeeded: true, Text: "end", Ignored: 1}},
 		"a request without an id":    {`{"type":"permission_request","input":{"c":"` + long + `"}}`, "", Result{Succeeded: true, Text: "end", Ignored: 1}},
 		"an error still is one":      {`{"type":"error","message":"` + long + `"}`, "", Result{ExitCode: 1, Failure: &chain.Failure{Cause: chain.Error, Text: "reported an error: the line is longer than 65536 bytes"}, ErrorMessage: "the line is longer than 65536 bytes", Ignored: 1}},
-		"a result that is lost":      {`{"type":"result","text":"` + long + `"}`, "", Result{ExitCode: 1, Failure: &chain.Failure{Cause: chain.Oversize, Text: "gave a result on a line over the limit"}, Text: "end", Ignored: 1}},
+		"a result that is lost":      {`{"type":"result","text":"` + long + `"}`, "", Result{ExitCode: 1, Failure: &chain.Failure{Cause: chain.Oversize, Text: "gave a result on a line that is too long"}, Text: "end", Ignored: 1}},
 		"a second result":            {`{"type":"result","text":"1st"}` + "\n" + `{"type":"result","text":"` + long + `"}`, "", Result{Succeeded: true, Text: "1st", Ignored: 2}},
 		"a line of exactly the most": {`{"type":"partial","text":"` + long[:65536-28] + `"}`, "", Result{Succeeded: true, Text: "end", Partials: 1}},
 		"a line of one byte more":    {`{"type":"partial","text":"` + long[:65536-27] + `"}`, "", Result{Succeeded: true, Text: "end", Ignored: 1}},

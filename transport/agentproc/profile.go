@@ -110,7 +110,7 @@ func (p *Profile) checkTimes() error {
 		errs = append(errs, fmt.Errorf("kill_grace_secs: %v is not between 0 s and %v", p.KillGrace, maxKillGrace))
 	}
 	if p.PermissionDefault > AskByDefault {
-		errs = append(errs, fmt.Errorf("permission_default: %d is none", p.PermissionDefault))
+		errs = append(errs, fmt.Errorf("permission_default: %d is not a valid value", p.PermissionDefault))
 	}
 	if p.PermissionDefault == AskByDefault && (p.PermissionAskTimeout <= 0 || p.PermissionAskTimeout > maxTimeout) {
 		errs = append(errs, fmt.Errorf("permission_ask_timeout_secs: %v is not between 0 s and %v", p.PermissionAskTimeout, maxTimeout))
@@ -137,13 +137,13 @@ func (p *Profile) checkTexts() error {
 	check("cwd", p.Cwd, false)
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		if !validVariable(name) {
-			errs = append(errs, fmt.Errorf("env: %q cannot be the name of a variable", name))
+			errs = append(errs, fmt.Errorf("env: %q is not a valid variable name", name))
 		}
 		check("env."+name, p.Env[name], true)
 	}
 	for i, name := range p.EnvAllowlist {
 		if !validVariable(name) {
-			errs = append(errs, fmt.Errorf("env_allowlist[%d]: %q cannot be the name of a variable", i, name))
+			errs = append(errs, fmt.Errorf("env_allowlist[%d]: %q is not a valid variable name", i, name))
 		}
 	}
 	return errors.Join(errs...)

@@ -56,7 +56,7 @@ func TestEveryMistakeOfAProfileIsNamedWithItsPlace(t *testing.T) {
 			func(p *Profile) { p.PermissionDefault, p.PermissionAskTimeout = AskByDefault, 0 },
 			"permission_ask_timeout_secs: 0s is not between 0 s and 24h0m0s",
 		},
-		"an unknown default": {func(p *Profile) { p.PermissionDefault = 9 }, "permission_default: 9 is none"},
+		"an unknown default": {func(p *Profile) { p.PermissionDefault = 9 }, "permission_default: 9 is not a valid value"},
 		"the message in argv": {
 			func(p *Profile) { p.Args = []string{"-p", "{{MESSAGE}}"} },
 			"args[1]: {{MESSAGE}} is not a placeholder: the message reaches the agent on its standard input only",
@@ -77,8 +77,8 @@ func TestEveryMistakeOfAProfileIsNamedWithItsPlace(t *testing.T) {
 			func(p *Profile) {
 				p.Env, p.EnvAllowlist = map[string]string{"A B": "", "": "x"}, []string{"OK", "ANTHROPIC_*"}
 			},
-			"env: \"\" cannot be the name of a variable\nenv: \"A B\" cannot be the name of a variable\n" +
-				`env_allowlist[1]: "ANTHROPIC_*" cannot be the name of a variable`,
+			"env: \"\" is not a valid variable name\nenv: \"A B\" is not a valid variable name\n" +
+				`env_allowlist[1]: "ANTHROPIC_*" is not a valid variable name`,
 		},
 		"broken references": {
 			func(p *Profile) { p.Env = map[string]string{"A": "${", "B": "${}", "C": "${X:-y}", "D": "ok ${X"} },
@@ -223,7 +223,7 @@ func TestTheDirectoryIsRelativeToTheProfiles(t *testing.T) {
 	}
 	p := usable()
 	p.Cwd = "~/src"
-	if _, err := p.launch(Turn{}); err == nil || err.Error() != "cwd: ~ stands for the home directory, and HOME is not set" {
+	if _, err := p.launch(Turn{}); err == nil || err.Error() != "cwd: ~ means the home directory, but HOME is not set" {
 		t.Errorf("without HOME: %v", err)
 	}
 }

@@ -83,10 +83,10 @@ var errTimeout = errors.New("the turn's time ran out")
 func (o *Options) check() error {
 	errs := []error{o.Profile.Check()}
 	if o.Sink == nil {
-		errs = append(errs, errors.New("nobody takes the turn's events"))
+		errs = append(errs, errors.New("sink: is missing"))
 	}
 	if o.Profile.Permission && o.Decider == nil {
-		errs = append(errs, errors.New("permission: nobody decides the requests"))
+		errs = append(errs, errors.New("permission: there is no decider for requests"))
 	}
 	if o.MaxLineBytes < 0 || o.MaxOpenRequests < 0 {
 		errs = append(errs, errors.New("a limit is negative"))
@@ -245,7 +245,7 @@ func (c *conversation) outcome(stopped error, status syscall.WaitStatus) Result 
 	case errors.Is(stopped, errTooMany):
 		fail(exitError, chain.Oversize, stopped.Error())
 	case s.failure != nil && s.failure.text == "":
-		fail(exitError, chain.Error, "reported an error without words")
+		fail(exitError, chain.Error, "reported an error without a message")
 	case s.failure != nil && c.hidden.In(s.failure.text):
 		fail(exitError, chain.Error, "reported an error that "+output.Repeats)
 	case s.failure != nil:
@@ -257,7 +257,7 @@ func (c *conversation) outcome(stopped error, status syscall.WaitStatus) Result 
 	case status.ExitStatus() != 0:
 		fail(status.ExitStatus(), chain.Exit, fmt.Sprintf("exited with status %d", status.ExitStatus()))
 	case s.oversize:
-		fail(exitError, chain.Oversize, "gave a result on a line over the limit")
+		fail(exitError, chain.Oversize, "gave a result on a line that is too long")
 	default:
 		r.Succeeded = true
 	}

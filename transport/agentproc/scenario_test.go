@@ -68,7 +68,7 @@ func TestA12_TurnsOfManyLinesComeOutAsTheyShould(t *testing.T) {
 			want:  heard{Error: "upstream is busy", Exit: 1, Cause: chain.Error, Failure: reported, Ignored: 5},
 		},
 		"an error without words fails the turn": {
-			lines: []string{`{"type":"error"}`, done}, want: heard{Exit: 1, Cause: chain.Error, Failure: "reported an error without words", Ignored: 1},
+			lines: []string{`{"type":"error"}`, done}, want: heard{Exit: 1, Cause: chain.Error, Failure: "reported an error without a message", Ignored: 1},
 		},
 		"an error with a session keeps it": {
 			lines: []string{`{"type":"error","message":"upstream is busy","session_id":"s","usage":{"n":1}}`},

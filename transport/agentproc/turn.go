@@ -51,10 +51,10 @@ func (t Turn) check() error {
 		errs = append(errs, errors.New("the turn is empty: it has neither a message nor attachments"))
 	}
 	if t.SessionID != "" && !usableSessionID(t.SessionID) {
-		errs = append(errs, fmt.Errorf("session_id %.64q is unusable: at most %d bytes without / \\ or control characters", t.SessionID, maxIDBytes))
+		errs = append(errs, fmt.Errorf("session_id %.64q is not valid: at most %d bytes without / \\ or control characters", t.SessionID, maxIDBytes))
 	}
 	if t.SessionName != "" && !usableID(t.SessionName) {
-		errs = append(errs, fmt.Errorf("session_name %.64q is unusable: at most %d bytes without control characters", t.SessionName, maxIDBytes))
+		errs = append(errs, fmt.Errorf("session_name %.64q is not valid: at most %d bytes without control characters", t.SessionName, maxIDBytes))
 	}
 	for i, a := range t.Attachments {
 		if err := a.check(); err != nil {

@@ -56,7 +56,7 @@ const (
 func checkUnknown(name string, at int, known []string) error {
 	for _, k := range known {
 		if name != k && strings.EqualFold(name, k) {
-			return fmt.Errorf("field %q before byte %d differs from %q only by case: two readers would read two meanings", name, at, k)
+			return fmt.Errorf("field %q before byte %d differs from %q only by case, so JSON parsers may disagree about its meaning", name, at, k)
 		}
 	}
 	return nil

@@ -109,9 +109,9 @@ func TestATurnThatNoAgentCanTakeIsRefused(t *testing.T) {
 		want string
 	}{
 		"empty":          {Turn{}, "the turn is empty: it has neither a message nor attachments"},
-		"session path":   {Turn{Message: "m", SessionID: "a/b"}, `session_id "a/b" is unusable: at most 256 bytes without / \ or control characters`},
-		"session escape": {Turn{Message: "m", SessionID: "a\x1b"}, `session_id "a\x1b" is unusable: at most 256 bytes without / \ or control characters`},
-		"session name":   {Turn{Message: "m", SessionName: "a\x00"}, `session_name "a\x00" is unusable: at most 256 bytes without control characters`},
+		"session path":   {Turn{Message: "m", SessionID: "a/b"}, `session_id "a/b" is not valid: at most 256 bytes without / \ or control characters`},
+		"session escape": {Turn{Message: "m", SessionID: "a\x1b"}, `session_id "a\x1b" is not valid: at most 256 bytes without / \ or control characters`},
+		"session name":   {Turn{Message: "m", SessionName: "a\x00"}, `session_name "a\x00" is not valid: at most 256 bytes without control characters`},
 		"script url": {
 			Turn{Attachments: []Attachment{{Kind: "file", URL: "https://ok"}, {Kind: "file", URL: "javascript:alert(1)"}}},
 			`attachments[1]: url "javascript:alert(1)" is not of the scheme file, http, https or data`,
@@ -121,8 +121,8 @@ func TestATurnThatNoAgentCanTakeIsRefused(t *testing.T) {
 		"every mistake": {
 			Turn{SessionID: `\`, SessionName: "\n"},
 			"the turn is empty: it has neither a message nor attachments\n" +
-				`session_id "\\" is unusable: at most 256 bytes without / \ or control characters` + "\n" +
-				`session_name "\n" is unusable: at most 256 bytes without control characters`,
+				`session_id "\\" is not valid: at most 256 bytes without / \ or control characters` + "\n" +
+				`session_name "\n" is not valid: at most 256 bytes without control characters`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // ErrUnbound is wrapped by the errors of [CheckBoundAnswer] and
 // [Verifier.CheckBoundAnswer]: the answer is not proven to belong to the
 // request.
-var ErrUnbound = errors.New("the answer is not bound to the question")
+var ErrUnbound = errors.New("the answer is not bound to the request")
 
 // The fields that bind an answer to a request.
 const (
@@ -35,7 +35,7 @@ func BindAnswer(answer []byte, id string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case found.id != nil || found.signature != nil:
-		return nil, errors.New("the answer is bound already")
+		return nil, errors.New("the answer is already bound")
 	}
 	return withField(answer, FieldID, id), nil
 }
@@ -72,7 +72,7 @@ func (v *Verifier) CheckBoundAnswer(answer []byte, id string, question []byte) e
 		return err
 	}
 	if found.signature == nil {
-		return refuse(ErrUnbound, FieldSignature, "the answer has no such field, so anybody on the way may have written it")
+		return refuse(ErrUnbound, FieldSignature, "the answer has no such field, so anyone on the network path may have written it")
 	}
 	signed, list, ok := cutSignature(answer)
 	if !ok {
@@ -104,18 +104,18 @@ type binding struct{ id, signature json.RawMessage }
 
 func checkBound(answer []byte, id string) (binding, error) {
 	if err := checkID(id); err != nil {
-		return binding{}, refuse(ErrUnbound, FieldID, "the question has no usable id: %v", err)
+		return binding{}, refuse(ErrUnbound, FieldID, "the request has no valid id: %v", err)
 	}
 	found, err := readBinding(answer)
 	switch {
 	case err != nil:
 		return binding{}, refuse(ErrUnbound, FieldID, "%v", err)
 	case found.id == nil:
-		return binding{}, refuse(ErrUnbound, FieldID, "the answer has no such field, so it may be the answer to another question")
+		return binding{}, refuse(ErrUnbound, FieldID, "the answer has no such field, so it may belong to another request")
 	}
 	var said string
 	if json.Unmarshal(found.id, &said) != nil || said != id {
-		return binding{}, refuse(ErrUnbound, FieldID, "the answer is that of another question")
+		return binding{}, refuse(ErrUnbound, FieldID, "the answer belongs to another request")
 	}
 	return found, nil
 }

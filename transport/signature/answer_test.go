@@ -55,11 +55,11 @@ func TestS5_WhatCannotBeBoundIsNotBound(t *testing.T) {
 		{"null", `null`, "msg_1", "the answer is not one JSON object"},
 		{"two answers", `{"decision":"allow"} {}`, "msg_1", "the answer is not one JSON object"},
 		{"half an answer", `{"decision":"allow"`, "msg_1", "the answer is not one JSON object"},
-		{"one that is bound", `{"webhook_id":"msg_0"}`, "msg_1", "the answer is bound already"},
-		{"one that is signed", `{"answer_signature":""}`, "msg_1", "the answer is bound already"},
+		{"one that is bound", `{"webhook_id":"msg_0"}`, "msg_1", "the answer is already bound"},
+		{"one that is signed", `{"answer_signature":""}`, "msg_1", "the answer is already bound"},
 		{"one that is bound twice", `{"webhook_id":"msg_0","webhook_id":"msg_1"}`, "msg_1", "the answer has the field webhook_id twice"},
 		{"no id", `{}`, "", "the id is empty"},
-		{"an id that ends its string", `{}`, `a","decision":"allow`, `the id has the byte '"' in it, which cannot be signed unmistakably`},
+		{"an id that ends its string", `{}`, `a","decision":"allow`, `the id contains the byte '"', which would make the signature ambiguous`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, err := signature.BindAnswer([]byte(c.answer), c.id); err == nil || err.Error() != c.want {
@@ -77,16 +77,16 @@ func TestS5_WhatCannotBeBoundIsNotBound(t *testing.T) {
 
 func TestS5_AnAnswerThatDoesNotRepeatTheIDIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, answer, id, want string }{
-		{"nothing said of a question", `{"decision":"allow"}`, "msg_1", "webhook_id: the answer has no such field, so it may be the answer to another question"},
-		{"another question's", `{"decision":"allow","webhook_id":"msg_2"}`, "msg_1", "webhook_id: the answer is that of another question"},
-		{"null", `{"webhook_id":null}`, "msg_1", "webhook_id: the answer is that of another question"},
-		{"a list of all questions", `{"webhook_id":["msg_1"]}`, "msg_1", "webhook_id: the answer is that of another question"},
-		{"the field in other letters", `{"Webhook_ID":"msg_1"}`, "msg_1", "webhook_id: the answer has no such field, so it may be the answer to another question"},
-		{"the field deeper down", `{"input":{"webhook_id":"msg_1"}}`, "msg_1", "webhook_id: the answer has no such field, so it may be the answer to another question"},
+		{"nothing said of a question", `{"decision":"allow"}`, "msg_1", "webhook_id: the answer has no such field, so it may belong to another request"},
+		{"another question's", `{"decision":"allow","webhook_id":"msg_2"}`, "msg_1", "webhook_id: the answer belongs to another request"},
+		{"null", `{"webhook_id":null}`, "msg_1", "webhook_id: the answer belongs to another request"},
+		{"a list of all questions", `{"webhook_id":["msg_1"]}`, "msg_1", "webhook_id: the answer belongs to another request"},
+		{"the field in other letters", `{"Webhook_ID":"msg_1"}`, "msg_1", "webhook_id: the answer has no such field, so it may belong to another request"},
+		{"the field deeper down", `{"input":{"webhook_id":"msg_1"}}`, "msg_1", "webhook_id: the answer has no such field, so it may belong to another request"},
 		{"both ids", `{"webhook_id":"msg_2","webhook_id":"msg_1"}`, "msg_1", "webhook_id: the answer has the field webhook_id twice"},
 		{"both ids, one in escapes", `{"webhook_id":"msg_2","webhook\u005fid":"msg_1"}`, "msg_1", "webhook_id: the answer has the field webhook_id twice"},
 		{"no object", `"msg_1"`, "msg_1", "webhook_id: the answer is not one JSON object"},
-		{"a question without an id", `{"webhook_id":""}`, "", "webhook_id: the question has no usable id: the id is empty"},
+		{"a question without an id", `{"webhook_id":""}`, "", "webhook_id: the request has no valid id: the id is empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := signature.CheckBoundAnswer([]byte(c.answer), c.id)
@@ -159,9 +159,9 @@ func TestS5_ASignatureThatIsNotTheAnswersOwnIsRefused(t *testing.T) {
 	_, sig, _ := strings.Cut(string(good), `"answer_signature":"`)
 	sig = strings.TrimSuffix(sig, `"}`)
 	const (
-		unsigned = "answer_signature: the answer has no such field, so anybody on the way may have written it"
+		unsigned = "answer_signature: the answer has no such field, so anyone on the network path may have written it"
 		misplace = "answer_signature: must be the last field of the answer, without a blank before or after it or its colon"
-		mismatch = "answer_signature: no signature matches: there are 1 of version v1, 0 of v1a and 0 of others; the verifier has 1 keys for v1 and 0 for v1a. Either the keys of the two sides differ, or the body is not verified as it arrived"
+		mismatch = "answer_signature: no signature matches: there are 1 of version v1, 0 of v1a and 0 of others; the verifier has 1 keys for v1 and 0 for v1a. Either the two sides have different keys, or the body was changed before it was verified"
 	)
 	for _, c := range []struct{ name, answer, want string }{
 		{"none", `{"decision":"allow","webhook_id":"msg_1"}`, unsigned},

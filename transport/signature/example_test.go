@@ -111,5 +111,5 @@ func ExampleSigner_BindAnswer() {
 	fmt.Println(verifier.CheckBoundAnswer(answer, "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W", question))
 	// Output:
 	// <nil>
-	// webhook_id: the answer is that of another question
+	// webhook_id: the answer belongs to another request
 }

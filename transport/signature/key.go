@@ -76,7 +76,7 @@ func ParseKey(text string) (Key, error) {
 // decode decodes base64. Unlike package base64, it does not ignore line breaks.
 func decode(text string) ([]byte, error) {
 	if strings.ContainsAny(text, " \t\r\n") {
-		return nil, errors.New("has a blank or a line break in it; a file that it came from may end in one")
+		return nil, errors.New("contains a blank or a line break, perhaps from the end of its file")
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil {
@@ -89,7 +89,7 @@ func decode(text string) ([]byte, error) {
 // verify.
 func SecretKey(secret []byte) (Key, error) {
 	if n := len(secret); n < minSecretBytes || n > maxSecretBytes {
-		return Key{}, fmt.Errorf("the secret has %d bytes, and one of %d to %d is wanted", n, minSecretBytes, maxSecretBytes)
+		return Key{}, fmt.Errorf("the secret has %d bytes: want %d to %d", n, minSecretBytes, maxSecretBytes)
 	}
 	pool := newMACs(secret)
 	return Key{
@@ -108,12 +108,12 @@ func SecretKey(secret []byte) (Key, error) {
 
 func privateKey(raw []byte) (Key, error) {
 	if n := len(raw); n != ed25519.SeedSize && n != ed25519.PrivateKeySize {
-		return Key{}, fmt.Errorf("the private key (%s…) has %d bytes, and a seed of %d, or seed and public key of %d, is wanted",
+		return Key{}, fmt.Errorf("the private key (%s…) has %d bytes: want a seed of %d, or a seed with its public key of %d",
 			privatePrefix, n, ed25519.SeedSize, ed25519.PrivateKeySize)
 	}
 	private := ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize])
 	if len(raw) == ed25519.PrivateKeySize && subtle.ConstantTimeCompare(private, raw) != 1 {
-		return Key{}, fmt.Errorf("the private key (%s…) ends in a public key that is not its own", privatePrefix)
+		return Key{}, fmt.Errorf("the private key (%s…) ends in a public key that does not belong to it", privatePrefix)
 	}
 	return Key{
 		version: asymmetricVersion,
@@ -126,7 +126,7 @@ func privateKey(raw []byte) (Key, error) {
 
 func publicKey(raw []byte) (Key, error) {
 	if len(raw) != ed25519.PublicKeySize {
-		return Key{}, fmt.Errorf("the public key (%s…) has %d bytes, and one of %d is wanted", publicPrefix, len(raw), ed25519.PublicKeySize)
+		return Key{}, fmt.Errorf("the public key (%s…) has %d bytes: want %d", publicPrefix, len(raw), ed25519.PublicKeySize)
 	}
 	public := ed25519.PublicKey(slices.Clone(raw))
 	return Key{

@@ -97,17 +97,17 @@ func TestS4_AKeyThatCannotBeUsedIsRefusedWithoutBeingQuoted(t *testing.T) {
 	crossed[63] ^= 1
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", "the key is empty"},
-		{"a prefix alone", "whsec_", "the secret has 0 bytes, and one of 24 to 64 is wanted"},
-		{"a secret too short", "whsec_" + short, "the secret has 7 bytes, and one of 24 to 64 is wanted"},
-		{"a secret too long", "whsec_" + long, "the secret has 70 bytes, and one of 24 to 64 is wanted"},
+		{"a prefix alone", "whsec_", "the secret has 0 bytes: want 24 to 64"},
+		{"a secret too short", "whsec_" + short, "the secret has 7 bytes: want 24 to 64"},
+		{"a secret too long", "whsec_" + long, "the secret has 70 bytes: want 24 to 64"},
 		{"a passphrase", canary + "!", "the secret (whsec_…) is not base64 after its prefix"},
-		{"a line break at the end", vectorSecret + "\n", "the secret (whsec_…) has a blank or a line break in it; a file that it came from may end in one"},
-		{"a private key with a line break", vectorSeed + "\r\n", "the private key (whsk_…) has a blank or a line break in it; a file that it came from may end in one"},
+		{"a line break at the end", vectorSecret + "\n", "the secret (whsec_…) contains a blank or a line break, perhaps from the end of its file"},
+		{"a private key with a line break", vectorSeed + "\r\n", "the private key (whsk_…) contains a blank or a line break, perhaps from the end of its file"},
 		{"a private key that is not base64", "whsk_" + canary + "!", "the private key (whsk_…) is not base64 after its prefix"},
-		{"a private key of a wrong length", "whsk_" + short, "the private key (whsk_…) has 7 bytes, and a seed of 32, or seed and public key of 64, is wanted"},
-		{"a private key with another's public half", "whsk_" + base64.StdEncoding.EncodeToString(crossed), "the private key (whsk_…) ends in a public key that is not its own"},
+		{"a private key of a wrong length", "whsk_" + short, "the private key (whsk_…) has 7 bytes: want a seed of 32, or a seed with its public key of 64"},
+		{"a private key with another's public half", "whsk_" + base64.StdEncoding.EncodeToString(crossed), "the private key (whsk_…) ends in a public key that does not belong to it"},
 		{"a public key that is not base64", "whpk_" + canary + "!", "the public key (whpk_…) is not base64 after its prefix"},
-		{"a public key of a wrong length", "whpk_" + short, "the public key (whpk_…) has 7 bytes, and one of 32 is wanted"},
+		{"a public key of a wrong length", "whpk_" + short, "the public key (whpk_…) has 7 bytes: want 32"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k, err := signature.ParseKey(c.text)
@@ -157,10 +157,10 @@ func TestS4_TheZeroKeyIsNone(t *testing.T) {
 	if got := zero.String(); got != "no key" {
 		t.Errorf("the zero key is called %q", got)
 	}
-	if _, err := signature.NewSigner(zero); err == nil || err.Error() != "signer: key 0 is no key" {
+	if _, err := signature.NewSigner(zero); err == nil || err.Error() != "signer: key 0 is the zero value" {
 		t.Errorf("a signer took it: %v", err)
 	}
-	if _, err := signature.NewVerifier(signature.VerifierOptions{Keys: []signature.Key{zero}}); err == nil || err.Error() != "verifier: key 0 is no key" {
+	if _, err := signature.NewVerifier(signature.VerifierOptions{Keys: []signature.Key{zero}}); err == nil || err.Error() != "verifier: key 0 is the zero value" {
 		t.Errorf("a verifier took it: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ type scratch struct{ head, out []byte }
 // private key. The signatures are in the order of the keys.
 func NewSigner(keys ...Key) (*Signer, error) {
 	if len(keys) == 0 {
-		return nil, errors.New("signer: there is no key to sign with")
+		return nil, errors.New("signer: there are no keys")
 	}
 	if len(keys) > maxSignatures {
 		return nil, fmt.Errorf("signer: there are %d keys, and verifiers read at most %d signatures", len(keys), maxSignatures)
@@ -43,7 +43,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 	for i, k := range keys {
 		switch {
 		case k.version == "":
-			return nil, fmt.Errorf("signer: key %d is no key", i)
+			return nil, fmt.Errorf("signer: key %d is the zero value", i)
 		case k.sign == nil:
 			return nil, fmt.Errorf("signer: key %d is a public key (%s…), which can only verify; the sender needs the private one (%s…)", i, publicPrefix, privatePrefix)
 		}
@@ -79,7 +79,7 @@ func (s *Signer) SetHeaders(h http.Header, id string, at time.Time, body []byte)
 // body.
 func (s *Signer) sign(appendHead func([]byte) []byte, body []byte) (string, error) {
 	if len(s.keys) == 0 {
-		return "", errors.New("signer: there is no key to sign with")
+		return "", errors.New("signer: there are no keys")
 	}
 	b, ok := s.scratch.Get().(*scratch)
 	if !ok {
@@ -118,7 +118,7 @@ func checkID(id string) error {
 	}
 	for i := range len(id) {
 		if c := id[i]; c <= ' ' || c >= 0x7f || c == '.' || c == '"' || c == '\\' {
-			return fmt.Errorf("the id has the byte %q in it, which cannot be signed unmistakably", c)
+			return fmt.Errorf("the id contains the byte %q, which would make the signature ambiguous", c)
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func TestS4_ASignerNeedsKeysThatSign(t *testing.T) {
 		keys []signature.Key
 		want string
 	}{
-		{"none", nil, "signer: there is no key to sign with"},
+		{"none", nil, "signer: there are no keys"},
 		{"a public one", []signature.Key{mustParse(t, vectorSecret), mustParse(t, vectorPublic)}, "signer: key 1 is a public key (whpk_…), which can only verify; the sender needs the private one (whsk_…)"},
 		{"more than are read", many, "signer: there are 33 keys, and verifiers read at most 32 signatures"},
 	} {
@@ -113,7 +113,7 @@ func TestS4_ASignerNeedsKeysThatSign(t *testing.T) {
 			}
 		})
 	}
-	if _, err := new(signature.Signer).Sign(vectorID, vectorTime, nil); err == nil || err.Error() != "signer: there is no key to sign with" {
+	if _, err := new(signature.Signer).Sign(vectorID, vectorTime, nil); err == nil || err.Error() != "signer: there are no keys" {
 		t.Errorf("the zero signer signs: %v", err)
 	}
 }
@@ -122,12 +122,12 @@ func TestS4_AnIDThatCouldBeMistakenIsNotSigned(t *testing.T) {
 	for _, c := range []struct{ name, id, want string }{
 		{"nothing", "", "the id is empty"},
 		{"too much", strings.Repeat("a", 257), "the id has 257 bytes, and at most 256 are accepted"},
-		{"a full stop", "msg_1.2", `the id has the byte '.' in it, which cannot be signed unmistakably`},
-		{"a line break", "msg_1\r\nX: y", `the id has the byte '\r' in it, which cannot be signed unmistakably`},
-		{"a space", "msg 1", `the id has the byte ' ' in it, which cannot be signed unmistakably`},
-		{"a quote", `msg_"`, `the id has the byte '"' in it, which cannot be signed unmistakably`},
-		{"a backslash", `msg_\`, `the id has the byte '\\' in it, which cannot be signed unmistakably`},
-		{"a letter beyond ASCII", "msg_é", `the id has the byte 'Ã' in it, which cannot be signed unmistakably`},
+		{"a full stop", "msg_1.2", `the id contains the byte '.', which would make the signature ambiguous`},
+		{"a line break", "msg_1\r\nX: y", `the id contains the byte '\r', which would make the signature ambiguous`},
+		{"a space", "msg 1", `the id contains the byte ' ', which would make the signature ambiguous`},
+		{"a quote", `msg_"`, `the id contains the byte '"', which would make the signature ambiguous`},
+		{"a backslash", `msg_\`, `the id contains the byte '\\', which would make the signature ambiguous`},
+		{"a letter beyond ASCII", "msg_é", `the id contains the byte 'Ã', which would make the signature ambiguous`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := http.Header{}

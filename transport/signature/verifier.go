@@ -13,9 +13,9 @@ import (
 // The kinds of errors of [Verifier.Verify]. Each of its errors wraps one.
 var (
 	// ErrHeader: a header is missing, present twice or malformed.
-	ErrHeader = errors.New("the request is not signed as Standard Webhooks has it")
+	ErrHeader = errors.New("the request is not signed according to Standard Webhooks")
 	// ErrStale: the timestamp is too far in the past or the future.
-	ErrStale = errors.New("the request is too old or of the future")
+	ErrStale = errors.New("the request's timestamp is too old or in the future")
 	// ErrSignature: no signature was made with one of the verifier's keys.
 	ErrSignature = errors.New("no signature matches")
 )
@@ -51,16 +51,16 @@ type Verifier struct {
 func NewVerifier(o VerifierOptions) (*Verifier, error) {
 	switch {
 	case len(o.Keys) == 0:
-		return nil, errors.New("verifier: there is no key to verify with")
+		return nil, errors.New("verifier: there are no keys")
 	case o.Tolerance < 0:
 		return nil, fmt.Errorf("verifier: tolerance %v is negative", o.Tolerance)
 	}
 	for i, k := range o.Keys {
 		switch {
 		case k.version == "":
-			return nil, fmt.Errorf("verifier: key %d is no key", i)
+			return nil, fmt.Errorf("verifier: key %d is the zero value", i)
 		case k.verify == nil:
-			return nil, fmt.Errorf("verifier: key %d is a private key (%s…), which is for the sender alone; verify with %s", i, privatePrefix, k.public)
+			return nil, fmt.Errorf("verifier: key %d is a private key (%s…), which only the sender may have; verify with %s", i, privatePrefix, k.public)
 		}
 	}
 	if o.Tolerance == 0 {
@@ -80,7 +80,7 @@ func NewVerifier(o VerifierOptions) (*Verifier, error) {
 // may be sent to the sender of the request.
 func (v *Verifier) Verify(h http.Header, body []byte) (id string, err error) {
 	if len(v.keys) == 0 {
-		return "", refuse(ErrSignature, HeaderSignature, "the verifier has no key: it was not made by NewVerifier")
+		return "", refuse(ErrSignature, HeaderSignature, "the verifier has no keys: create it with NewVerifier")
 	}
 	id, err = single(h, HeaderID)
 	if err != nil {
@@ -150,10 +150,10 @@ func (v *Verifier) checkTime(h http.Header) (int64, error) {
 	}
 	switch age := v.now().Sub(time.Unix(unix, 0)); {
 	case age > v.tolerance:
-		return 0, refuse(ErrStale, HeaderTimestamp, "the request was signed %v ago, and %v is the most: it was held up or is a repetition, or a clock is wrong",
+		return 0, refuse(ErrStale, HeaderTimestamp, "the request was signed %v ago, and the limit is %v: it was delayed or replayed, or a clock is wrong",
 			age.Round(time.Second), v.tolerance)
 	case age < -v.tolerance:
-		return 0, refuse(ErrStale, HeaderTimestamp, "the request was signed %v in the future, and %v is the most: a clock is wrong",
+		return 0, refuse(ErrStale, HeaderTimestamp, "the request was signed %v in the future, and the limit is %v: a clock is wrong",
 			-age.Round(time.Second), v.tolerance)
 	}
 	return unix, nil
@@ -215,6 +215,6 @@ func (v *Verifier) mismatch(l signatureList) string {
 		return n
 	}
 	return fmt.Sprintf("no signature matches: there are %d of version v1, %d of v1a and %d of others; the verifier has %d keys for v1 and %d for v1a. "+
-		"Either the keys of the two sides differ, or the body is not verified as it arrived",
+		"Either the two sides have different keys, or the body was changed before it was verified",
 		len(l.symmetric), len(l.asymmetric), l.others, count(symmetricVersion), count(asymmetricVersion))
 }

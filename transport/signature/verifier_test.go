@@ -47,7 +47,7 @@ func TestS1_EveryKeyAcceptsItsVector(t *testing.T) {
 }
 
 func TestS2_WhatWasNotSignedIsRefusedAndSaysWhy(t *testing.T) {
-	const differ = "; the verifier has 1 keys for v1 and 1 for v1a. Either the keys of the two sides differ, or the body is not verified as it arrived"
+	const differ = "; the verifier has 1 keys for v1 and 1 for v1a. Either the two sides have different keys, or the body was changed before it was verified"
 	for _, c := range []struct {
 		name    string
 		changes map[string][]string
@@ -58,7 +58,7 @@ func TestS2_WhatWasNotSignedIsRefusedAndSaysWhy(t *testing.T) {
 		{"no id", map[string][]string{signature.HeaderID: nil}, vectorBody, signature.ErrHeader, "webhook-id: the header is missing"},
 		{"an empty id", map[string][]string{signature.HeaderID: {""}}, vectorBody, signature.ErrHeader, "webhook-id: the header is missing"},
 		{"two ids", map[string][]string{signature.HeaderID: {vectorID, "other"}}, vectorBody, signature.ErrHeader, "webhook-id: the header is there 2 times"},
-		{"an id that is ambiguous", map[string][]string{signature.HeaderID: {"msg.1614265330"}}, vectorBody, signature.ErrHeader, `webhook-id: the id has the byte '.' in it, which cannot be signed unmistakably`},
+		{"an id that is ambiguous", map[string][]string{signature.HeaderID: {"msg.1614265330"}}, vectorBody, signature.ErrHeader, `webhook-id: the id contains the byte '.', which would make the signature ambiguous`},
 		{"no time", map[string][]string{signature.HeaderTimestamp: nil}, vectorBody, signature.ErrHeader, "webhook-timestamp: the header is missing"},
 		{"two times", map[string][]string{signature.HeaderTimestamp: {"1614265330", "1614265330"}}, vectorBody, signature.ErrHeader, "webhook-timestamp: the header is there 2 times"},
 		{"a time in words", map[string][]string{signature.HeaderTimestamp: {"yesterday"}}, vectorBody, signature.ErrHeader, `webhook-timestamp: "yesterday" is not a time in Unix seconds`},
@@ -107,12 +107,12 @@ func TestS2_TheToleranceHoldsBothWays(t *testing.T) {
 	}{
 		{"at once", 0, 0, ""},
 		{"just young enough", 0, 5 * minute, ""},
-		{"just too old", 0, 5*minute + time.Millisecond, "webhook-timestamp: the request was signed 5m0s ago, and 5m0s is the most: it was held up or is a repetition, or a clock is wrong"},
-		{"much too old", 0, 100 * 365 * 24 * time.Hour, "webhook-timestamp: the request was signed 876000h0m0s ago, and 5m0s is the most: it was held up or is a repetition, or a clock is wrong"},
+		{"just too old", 0, 5*minute + time.Millisecond, "webhook-timestamp: the request was signed 5m0s ago, and the limit is 5m0s: it was delayed or replayed, or a clock is wrong"},
+		{"much too old", 0, 100 * 365 * 24 * time.Hour, "webhook-timestamp: the request was signed 876000h0m0s ago, and the limit is 5m0s: it was delayed or replayed, or a clock is wrong"},
 		{"just near enough", 0, -5 * minute, ""},
-		{"just too far ahead", 0, -5*minute - time.Second, "webhook-timestamp: the request was signed 5m1s in the future, and 5m0s is the most: a clock is wrong"},
-		{"a clock that is 10 minutes off", 0, 10 * minute, "webhook-timestamp: the request was signed 10m0s ago, and 5m0s is the most: it was held up or is a repetition, or a clock is wrong"},
-		{"a tolerance that was chosen", 10 * time.Second, 11 * time.Second, "webhook-timestamp: the request was signed 11s ago, and 10s is the most: it was held up or is a repetition, or a clock is wrong"},
+		{"just too far ahead", 0, -5*minute - time.Second, "webhook-timestamp: the request was signed 5m1s in the future, and the limit is 5m0s: a clock is wrong"},
+		{"a clock that is 10 minutes off", 0, 10 * minute, "webhook-timestamp: the request was signed 10m0s ago, and the limit is 5m0s: it was delayed or replayed, or a clock is wrong"},
+		{"a tolerance that was chosen", 10 * time.Second, 11 * time.Second, "webhook-timestamp: the request was signed 11s ago, and the limit is 10s: it was delayed or replayed, or a clock is wrong"},
 		{"a wide tolerance", time.Hour, 59 * minute, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestS4_AVerifierNeedsKeysThatVerify(t *testing.T) {
 		options signature.VerifierOptions
 		want    string
 	}{
-		{"no key", signature.VerifierOptions{}, "verifier: there is no key to verify with"},
-		{"a private key", signature.VerifierOptions{Keys: []signature.Key{mustParse(t, vectorPrivate)}}, "verifier: key 0 is a private key (whsk_…), which is for the sender alone; verify with " + vectorPublic},
+		{"no key", signature.VerifierOptions{}, "verifier: there are no keys"},
+		{"a private key", signature.VerifierOptions{Keys: []signature.Key{mustParse(t, vectorPrivate)}}, "verifier: key 0 is a private key (whsk_…), which only the sender may have; verify with " + vectorPublic},
 		{"a tolerance below zero", signature.VerifierOptions{Keys: []signature.Key{mustParse(t, vectorSecret)}, Tolerance: -1}, "verifier: tolerance -1ns is negative"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
