@@ -246,3 +246,20 @@ func FuzzParseRequest(f *testing.F) {
 		}
 	})
 }
+
+func TestAnInnerObjectIsReadAsAWholeOne(t *testing.T) {
+	for _, text := range []string{`{}`, `{"a":{"b":[1]},"\u0063":"\ud800"}`, ` {"a" : 1e400 } `, `[]`, `1`, ``, `{"a":1`, `{"a":1}x`} {
+		list := func(read func([]byte, func([]byte, json.RawMessage, int) error) error) (all []string, failed bool) {
+			err := read([]byte(text), func(name []byte, value json.RawMessage, at int) error {
+				all = append(all, fmt.Sprintf("%s %s %d", name, value, at))
+				return nil
+			})
+			return all, err != nil
+		}
+		want, wantFailed := list(ReadObject)
+		got, failed := list(ReadInnerObject)
+		if diff := cmp.Diff(want, got); diff != "" || failed != wantFailed {
+			t.Errorf("%s: failed %v, members (-want +got):\n%s", text, failed, diff)
+		}
+	}
+}

@@ -25,24 +25,52 @@ type object []member
 type member struct {
 	name  string
 	value json.RawMessage
+	// inner is the value as an object, once it was looked into.
+	inner *object
 }
 
 func readObject(text []byte) (object, error) {
 	var o object
-	err := chain.ReadObject(text, func(name []byte, value json.RawMessage, _ int) error {
-		o = append(o, member{string(name), value})
-		return nil
-	})
+	err := chain.ReadObject(text, o.add)
 	return o, err
 }
 
+// add appends a member.
+func (o *object) add(name []byte, value json.RawMessage, _ int) error {
+	*o = append(*o, member{name: string(name), value: value})
+	return nil
+}
+
 func (o object) member(name string) json.RawMessage {
-	for _, m := range o {
-		if m.name == name {
-			return m.value
+	if m := o.at(name); m != nil {
+		return m.value
+	}
+	return nil
+}
+
+// at returns the member of a name, nil if there is none.
+func (o object) at(name string) *member {
+	for i := range o {
+		if o[i].name == name {
+			return &o[i]
 		}
 	}
 	return nil
+}
+
+// object returns the members of a value, none if it is not an object. Paths share
+// their beginnings, so each value is parsed once: it can be as large as a body.
+func (m *member) object() object {
+	if m == nil {
+		return nil
+	}
+	if m.inner == nil {
+		m.inner = &object{}
+		if chain.ReadInnerObject(m.value, m.inner.add) != nil {
+			*m.inner = nil
+		}
+	}
+	return *m.inner
 }
 
 // names returns the set of the members' names.
@@ -71,12 +99,15 @@ func (o object) find(p path) (value json.RawMessage, in string) {
 // follow returns the value at one path, nil if there is none.
 func (o object) follow(way string) json.RawMessage {
 	name, rest, more := strings.Cut(way, ".")
-	value := o.member(name)
-	for more && value != nil {
+	m := o.at(name)
+	for more && m != nil {
 		name, rest, more = strings.Cut(rest, ".")
-		value = step(value, name)
+		m = m.step(name)
 	}
-	return value
+	if m == nil {
+		return nil
+	}
+	return m.value
 }
 
 // checkCase refuses a name that differs only in case from a name on a path: two
@@ -92,11 +123,7 @@ func (o object) checkCase(p path) error {
 		if !more {
 			continue
 		}
-		inner, err := readObject(o.member(name))
-		if err != nil {
-			continue // without an object the rest of the path is absent
-		}
-		if err := inner.checkCase(path(rest)); err != nil {
+		if err := o.at(name).object().checkCase(path(rest)); err != nil {
 			return err
 		}
 	}
@@ -104,23 +131,16 @@ func (o object) checkCase(p path) error {
 }
 
 // step returns a member of an object or an element of an array.
-func step(value json.RawMessage, name string) json.RawMessage {
-	switch value[0] {
-	case '{':
-		o, err := readObject(value)
-		if err != nil {
-			return nil
-		}
-		return o.member(name)
-	case '[':
-		i, err := strconv.Atoi(name)
-		elements := list(value)
-		if err != nil || i < 0 || i >= len(elements) {
-			return nil
-		}
-		return elements[i]
+func (m *member) step(name string) *member {
+	if len(m.value) == 0 || m.value[0] != '[' {
+		return m.object().at(name)
 	}
-	return nil
+	i, err := strconv.Atoi(name)
+	elements := list(m.value)
+	if err != nil || i < 0 || i >= len(elements) {
+		return nil
+	}
+	return &member{value: elements[i]}
 }
 
 // list returns the elements of a JSON array, nil if value is not one.
@@ -157,7 +177,7 @@ func with(value json.RawMessage, way string, other json.RawMessage) json.RawMess
 		edited = appendElement(edited, m)
 	}
 	if !done {
-		edited = appendElement(edited, member{name, other})
+		edited = appendElement(edited, member{name: name, value: other})
 	}
 	return append(edited, '}')
 }

@@ -99,21 +99,21 @@ func (c *Client) envelope(e *event, o object) ([]byte, error) {
 		size += len(m.name) + len(m.value) + 16
 	}
 	fields := object{
-		{"hook_schema", []byte("1")},
-		{"event", chain.AppendString(nil, e.at.String())},
-		{"workspace", f.workspace},
-		{"agent_id", f.agent},
-		{"tool_call_id", f.call},
-		{"tool_name", f.tool},
+		{name: "hook_schema", value: []byte("1")},
+		{name: "event", value: chain.AppendString(nil, e.at.String())},
+		{name: "workspace", value: f.workspace},
+		{name: "agent_id", value: f.agent},
+		{name: "tool_call_id", value: f.call},
+		{name: "tool_name", value: f.tool},
 	}
 	if f.alias != "" {
-		fields = append(fields, member{"tool_alias", chain.AppendString(nil, f.alias)})
+		fields = append(fields, member{name: "tool_alias", value: chain.AppendString(nil, f.alias)})
 	}
-	fields = append(fields, member{"input", f.input})
+	fields = append(fields, member{name: "input", value: f.input})
 	if e.at == chain.PostToolUse {
-		fields = append(fields, member{"output", f.output}, member{"is_error", strconv.AppendBool(nil, f.isError)})
+		fields = append(fields, member{name: "output", value: f.output}, member{name: "is_error", value: strconv.AppendBool(nil, f.isError)})
 	}
-	fields = append(fields, member{"client", chain.AppendString(nil, c.name)})
+	fields = append(fields, member{name: "client", value: chain.AppendString(nil, c.name)})
 	b := append(make([]byte, 0, size), '{')
 	for _, m := range fields {
 		b = appendElement(b, m)
@@ -279,7 +279,7 @@ func (f *found) gather(in *fields, o object) error {
 			continue
 		}
 		f.used = append(f.used, first(way))
-		f.input = appendElement(f.input, member{way[strings.LastIndexByte(way, '.')+1:], value})
+		f.input = appendElement(f.input, member{name: way[strings.LastIndexByte(way, '.')+1:], value: value})
 	}
 	if len(f.input) == 1 {
 		return fmt.Errorf("there is none of %s, which are the tool's input", strings.Join(in.inputOf, ", "))

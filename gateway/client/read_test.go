@@ -302,3 +302,20 @@ func TestAToolOfAServerIsNotTakenForABuiltInOneOfItsName(t *testing.T) {
 		})
 	}
 }
+
+func TestAValueIsParsedOnceHoweverManyPathsLeadThroughIt(t *testing.T) {
+	o, err := readObject([]byte(`{"a":{"b":{"c":1,"d":[{"e":2}]}},"n":null,"s":"{}"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, want := range map[string]string{"a.b.c": "1", "a.b.d.0.e": "2", "a.b.d.1": "", "a.b.d.x": "", "a.b.c.x": "", "n.x": "", "s.x": "", "x.y": ""} {
+		if got := string(o.follow(way)); got != want {
+			t.Errorf("%s leads to %q, want %q", way, got, want)
+		}
+	}
+	b := o.at("a").object().at("b")
+	first := b.object()
+	if second := b.object(); &first[0] != &second[0] {
+		t.Error("a value is parsed anew")
+	}
+}
