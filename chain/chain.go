@@ -122,17 +122,14 @@ func (c *Chain) Decide(ctx context.Context, req *Request, within time.Duration) 
 // DecideSince is Decide with the budget counted from began, when the gateway
 // began to read the request: a large body takes long to read (C12).
 func (c *Chain) DecideSince(ctx context.Context, req *Request, within time.Duration, began time.Time) (v *Verdict) {
-	budget := c.budget
-	if within > 0 {
-		budget = min(budget, within)
-	}
+	budget := c.limit(within)
 	defer func() {
 		if p := recover(); p != nil {
 			v = c.internal(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
 			c.report(req, v, began)
 		}
 	}()
-	f := &fold{chain: c, req: req, budget: budget, within: within, deadline: began.Add(budget - reserve(budget))}
+	f := &fold{chain: c, req: req, budget: budget, within: within, deadline: c.Deadline(began, within)}
 	if within > 0 {
 		f.patience = began.Add(within - reserve(within))
 	}
@@ -143,6 +140,22 @@ func (c *Chain) DecideSince(ctx context.Context, req *Request, within time.Durat
 		c.askShadows(ctx, f.shadowed, f.verdict.Outcome.Decision)
 	}
 	return &f.verdict
+}
+
+// Deadline returns when the participants of a decision that began then have to
+// have answered. A request that could not be parsed by then needs no decision.
+func (c *Chain) Deadline(began time.Time, within time.Duration) time.Time {
+	budget := c.limit(within)
+	return began.Add(budget - reserve(budget))
+}
+
+// limit is the budget of a decision whose caller waits that long, 0 if it did
+// not say so.
+func (c *Chain) limit(within time.Duration) time.Duration {
+	if within > 0 {
+		return min(c.budget, within)
+	}
+	return c.budget
 }
 
 // internal is the verdict for a fault of the gateway itself (C11).
@@ -231,7 +244,9 @@ func (f *fold) run(ctx context.Context) {
 }
 
 // wanted reports whether the participant's condition holds for the call in its
-// current form. If the condition panics, the participant is asked.
+// current form. If the condition panics, the participant is asked. So it is once
+// the time has run out, which it then learns: a chain that is late denies, also
+// if it was its conditions that took the time (C12).
 func (f *fold) wanted(p *Participant) (yes bool) {
 	if p.When == nil {
 		return true
@@ -241,7 +256,7 @@ func (f *fold) wanted(p *Participant) (yes bool) {
 			yes = true
 		}
 	}()
-	return p.When(f.req)
+	return !time.Now().Before(f.deadline) || p.When(f.req, f.deadline) || !time.Now().Before(f.deadline)
 }
 
 // ask asks p about the call in its current form.

@@ -75,7 +75,7 @@ func seenBy(o ParticipantObserver) func(*Participant) {
 }
 
 func when(f func(*Request) bool) func(*Participant) {
-	return func(p *Participant) { p.When = f }
+	return func(p *Participant) { p.When = func(r *Request, _ time.Time) bool { return f(r) } }
 }
 
 func chainOf(tb testing.TB, participants ...*Participant) *Chain {
@@ -554,6 +554,29 @@ func TestC12_NobodyIsAskedOnceTheTimeHasRunOut(t *testing.T) {
 		want := Outcome{Decision: Deny, Reason: "hook 'b' could not answer within the chain's budget of 1000 ms: was not asked: no time was left"}
 		if diff := cmp.Diff(want, v.Outcome); diff != "" || asked {
 			t.Errorf("asked %v, outcome (-want +got):\n%s", asked, diff)
+		}
+	})
+}
+
+func TestC12_ConditionsThatTakeTheTimeDeny(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(took time.Duration) func(*Participant) {
+			return when(func(*Request) bool { time.Sleep(took); return false })
+		}
+		for name, tc := range map[string]struct {
+			participants []*Participant
+			by           string
+		}{
+			"the last one":  {[]*Participant{hook("a", allow(), slow(400*time.Millisecond)), hook("b", allow(), mayFail, slow(600*time.Millisecond))}, "b"},
+			"one behind it": {[]*Participant{hook("a", allow(), slow(100*time.Millisecond)), hook("b", allow(), slow(time.Hour)), hook("c", allow())}, "b"},
+			"a guard":       {[]*Participant{hook("a", allow(), guard, slow(2*time.Second)), hook("b", allow(), guard)}, "a"},
+		} {
+			c := newChain(t, Options{Name: "test", Budget: time.Second, OnUncovered: AllowUncovered, Participants: tc.participants})
+			v := c.Decide(t.Context(), request(t, preText), 0)
+			want := Outcome{Decision: Deny, Reason: "hook '" + tc.by + "' could not answer within the chain's budget of 1000 ms: was not asked, since no time was left"}
+			if diff := cmp.Diff(want, v.Outcome); diff != "" {
+				t.Errorf("%s: outcome (-want +got):\n%s", name, diff)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -61,7 +62,7 @@ type modelled struct {
 func (m modelled) participant(int) *Participant {
 	return &Participant{
 		Name: m.Name, Kind: m.Kind, Binding: says(m.Answer), Events: m.Events, Tools: m.Tools, Timeout: 1e12,
-		OnFailure: m.OnFailure, Guard: m.Guard, Mode: m.Mode, Shadows: NewShadowBound(8), When: func(*Request) bool { return m.Holds },
+		OnFailure: m.OnFailure, Guard: m.Guard, Mode: m.Mode, Shadows: NewShadowBound(8), When: func(*Request, time.Time) bool { return m.Holds },
 	}
 }
 

@@ -100,8 +100,8 @@ type Participant struct {
 	// for any run of characters. Empty means every tool.
 	Tools []string
 	// When, if set, is the condition under which it is asked. It sees the call in
-	// its current form.
-	When func(*Request) bool
+	// its current form. It returns by until, with true if it could not be evaluated.
+	When func(r *Request, until time.Time) bool
 	// Timeout is the longest that an answer may take. It must be positive.
 	Timeout time.Duration
 	// FirstTimeout replaces a shorter Timeout while Cold reports that the

@@ -193,18 +193,62 @@ const large = 1 << 20
 // inTurn parses a body, waiting for a free slot if the body is large. Parsing
 // takes several times the size of the body in memory, and parsing more of them at
 // once than there are processors would be no faster.
-func inTurn[T any](ctx context.Context, c *callers, text []byte, read func(text []byte) (T, error)) (T, error) {
+//
+// It returns by until, with an error if the body has not been parsed by then.
+// Parsing cannot be interrupted: it keeps its slot, and the body, until it ends.
+func inTurn[T any](ctx context.Context, c *callers, until time.Time, text []byte, read func(text []byte) (T, error)) (T, error) {
 	if len(text) < large {
 		return read(text)
 	}
+	var none T
+	late := time.NewTimer(time.Until(until))
+	defer late.Stop()
 	select {
 	case c.turns <- struct{}{}:
-		defer func() { <-c.turns }()
-		return read(text)
+	case <-late.C:
+		return none, errReadLate
 	case <-ctx.Done():
-		var none T
-		return none, fmt.Errorf("it was not parsed before the caller disconnected or the deadline passed: %w", context.Cause(ctx))
+		return none, fmt.Errorf("it was not parsed before the caller disconnected: %w", context.Cause(ctx))
 	}
+	done := make(chan parsed[T], 1)
+	go func() {
+		var p parsed[T]
+		defer func() {
+			p.fault = recover()
+			<-c.turns
+			done <- p
+		}()
+		p.value, p.err = read(text)
+	}()
+	select {
+	case p := <-done:
+		if p.fault != nil {
+			panic(p.fault)
+		}
+		return p.value, p.err
+	case <-late.C:
+		return none, errReadLate
+	}
+}
+
+// parsed is the outcome of parsing a body.
+type parsed[T any] struct {
+	value T
+	err   error
+	fault any // what it panicked with
+}
+
+var errReadLate = errors.New("the body was not parsed in time")
+
+// unreadable is the refusal of a body that could not be parsed.
+func unreadable(err error) *problem {
+	if errors.Is(err, errReadLate) {
+		return &problem{
+			status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, unparsed: true,
+			detail: "the body could not be parsed within the budget of the chain: it is large, and others are parsed before it",
+		}
+	}
+	return malformedRequest(err)
 }
 
 // checkContent requires the Content-Type application/json. A page in a browser

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -135,6 +136,9 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	defer g.callers.release(text)
 	a, refusal := g.answerClient(w, r, c, event, text)
 	if refusal != nil {
+		if refusal.unparsed {
+			text = nil // the deny does not wait for it to be parsed once more
+		}
 		g.refuseClient(w, r, c, event, text, refusal)
 		return
 	}
@@ -147,18 +151,30 @@ func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client
 	if err != nil {
 		return client.Answer{}, malformedRequest(err)
 	}
-	call, err := inTurn(r.Context(), g.callers, text, func(text []byte) (*client.Call, error) { return c.Read(event, text) })
+	began := time.Now()
+	call, err := inTurn(r.Context(), g.callers, g.readUntil(r, began), text, func(text []byte) (*client.Call, error) { return c.Read(event, text) })
 	switch {
 	case err != nil:
-		return client.Answer{}, malformedRequest(fmt.Errorf("in the format of %s: %w", c.Title(), err))
+		return client.Answer{}, unreadable(fmt.Errorf("in the format of %s: %w", c.Title(), err))
 	case call.Passes():
 		return call.Pass(), nil
 	}
-	verdict, refusal := g.decide(w, r, chainOf(r), func(context.Context) (*chain.Request, error) { return call.Request(), nil })
+	verdict, refusal := g.decide(w, r, chainOf(r), began, func(context.Context, time.Time) (*chain.Request, error) { return call.Request(), nil })
 	if refusal != nil {
 		return client.Answer{}, refusal
 	}
 	return call.Answer(verdict.Outcome, explicit), nil
+}
+
+// readUntil returns when the body of an agent's request has to be parsed: within
+// the budget of its chain. Without a chain it is refused in any case.
+func (g *Gateway) readUntil(r *http.Request, began time.Time) time.Time {
+	if p := g.plans.current(); p != nil {
+		if c := p.chain(chainOf(r)); c != nil {
+			return c.Deadline(began, wanted(r))
+		}
+	}
+	return began.Add(g.callers.patience)
 }
 
 // chainOf returns the chain that the request's path names, or the operator's.

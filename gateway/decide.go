@@ -38,8 +38,9 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	defer g.callers.release(text)
-	verdict, refusal := g.decide(w, r, name, func(ctx context.Context) (*chain.Request, error) {
-		return inTurn(ctx, g.callers, text, chain.ParseRequest)
+	began := time.Now()
+	verdict, refusal := g.decide(w, r, name, began, func(ctx context.Context, until time.Time) (*chain.Request, error) {
+		return inTurn(ctx, g.callers, until, text, chain.ParseRequest)
 	})
 	if refusal != nil {
 		refusal.write(w)
@@ -51,8 +52,9 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 
 // decide parses a request with read and puts it to the named chain. Call it
 // only after the body has arrived: a slow body must not be decided by the
-// configuration that was in force when it began.
-func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, read func(context.Context) (*chain.Request, error)) (*chain.Verdict, *problem) {
+// configuration that was in force when it began. The budget counts from began, and
+// read returns by the given time.
+func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, began time.Time, read func(ctx context.Context, until time.Time) (*chain.Request, error)) (*chain.Verdict, *problem) {
 	p := g.plans.enter()
 	if p == nil {
 		return nil, notReady()
@@ -62,15 +64,14 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, re
 	if c == nil {
 		return nil, &problem{status: http.StatusNotFound, title: "Unknown chain", detail: "there is no chain of that name: chains are files in HOOKGATE_CHAINS_DIR"}
 	}
-	began := time.Now()
-	request, err := read(r.Context())
+	within := wanted(r)
+	request, err := read(r.Context(), c.Deadline(began, within))
 	if err != nil {
-		return nil, malformedRequest(err)
+		return nil, unreadable(err)
 	}
 	id, trace := identify(r)
 	trace = g.traceOf(r.Context(), trace)
 	w.Header()["X-Hookgate-Decision-Id"] = []string{id}
-	within := wanted(r)
 	verdict := c.DecideSince(transport.WithTraceparent(r.Context(), trace), request, within, began)
 	d := decision{id: id, at: time.Now(), plan: p, chain: name, caller: callerName(r), request: request, verdict: verdict}
 	if within > 0 {

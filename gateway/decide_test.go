@@ -302,7 +302,7 @@ func TestWhatReadingACallTakesIsTakenFromItsBudget(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nbudget_ms: 20\nhooks:\n  - {name: g, use: no-force-push, on_failure: allow}\n"})
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/decide", nil)
-	verdict, refusal := r.gateway.decide(httptest.NewRecorder(), request, config.OperatorChain, func(context.Context) (*chain.Request, error) {
+	verdict, refusal := r.gateway.decide(httptest.NewRecorder(), request, config.OperatorChain, time.Now(), func(context.Context, time.Time) (*chain.Request, error) {
 		<-time.After(20 * time.Millisecond)
 		return chain.ParseRequest([]byte(preText))
 	})
@@ -312,6 +312,28 @@ func TestWhatReadingACallTakesIsTakenFromItsBudget(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, verdict.Outcome); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+}
+
+func TestALargeBodyWhoseTurnToBeReadDoesNotComeIsDeniedInTime(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nbudget_ms: 50\nhooks: []\n"})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
+	for range cap(r.gateway.callers.turns) { // others are read, and take long
+		r.gateway.callers.turns <- struct{}{}
+	}
+	const why = "could not be parsed within the budget of the chain"
+	big := `{"command":"` + strings.Repeat("x", large) + `"}`
+	got := r.do(http.MethodPost, r.base+"/v1/decide", strings.Replace(preText, `{"command":"ls"}`, big, 1))
+	wantRefusal(t, got, http.StatusServiceUnavailable, why)
+	if got.header.Get("Retry-After") == "" {
+		t.Error("the caller is not told when to come back")
+	}
+	got = r.do(http.MethodPost, r.base+"/v1/clients/claude-code/PreToolUse", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"1","tool_input":`+big+`}`)
+	if got.status != http.StatusOK || !strings.Contains(got.body, `"permissionDecision":"deny"`) || !strings.Contains(got.body, why) {
+		t.Errorf("Claude Code is told %+v", got)
+	}
+	for range cap(r.gateway.callers.turns) {
+		<-r.gateway.callers.turns
 	}
 }
 

@@ -74,7 +74,7 @@ func (r *reading) canaryRequest(h *Hook, v value) *chain.Request {
 		r.fail(v, "has the event %s, but the hook is asked at %s", request.Event(), h.Event)
 	case !h.covers(request.ToolName()):
 		r.fail(v, "is a call of the tool %s, and the hook's tools do not match it", quote(request.ToolName()))
-	case h.When != nil && !h.When(request):
+	case h.When != nil && !h.When(request, time.Time{}):
 		r.fail(v, "is a call about which the hook is not asked: it does not meet the conditions of when")
 	default:
 		return request

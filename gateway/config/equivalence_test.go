@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -66,7 +67,7 @@ func parsed(text []byte) outcome {
 	return outcome{f, r.errors}
 }
 
-func asked(h *Hook, req *chain.Request) bool { return h.When == nil || h.When(req) }
+func asked(h *Hook, req *chain.Request) bool { return h.When == nil || h.When(req, time.Time{}) }
 
 func sampleRequests() []*chain.Request {
 	var all []*chain.Request

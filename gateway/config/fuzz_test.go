@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzParse parses arbitrary text. Parsing must end; the position of every
@@ -85,7 +86,7 @@ func checkHook(t *testing.T, h *Hook) {
 	}
 	if h.When != nil {
 		for _, req := range sampleRequests() {
-			h.When(req)
+			h.When(req, time.Time{})
 		}
 	}
 }

@@ -43,7 +43,8 @@ type Hook struct {
 	// Tools are tool names with * as a glob; nil means every tool.
 	Tools []string
 	// When reports whether the hook is asked about a request; nil means always.
-	When func(*chain.Request) bool
+	// It returns by until; the zero time is no limit.
+	When func(r *chain.Request, until time.Time) bool
 	// Timeout is positive and at most ten minutes. Default 5 s, and 5 min for a
 	// hook that asks a person.
 	Timeout time.Duration

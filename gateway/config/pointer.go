@@ -134,6 +134,21 @@ func toItem(dec *jsontext.Decoder, index string) truth {
 	return no
 }
 
+// longestEscape is how many bytes an escaped character has, at most, for each of
+// its own.
+const longestEscape = 6
+
+// tooLong reports whether a value has more in it than blanks and escapes could
+// add to a normal one of that length. It is far cheaper than to normalize it.
+func tooLong(value json.RawMessage, length int) bool {
+	if len(value) <= longestEscape*length {
+		return false
+	}
+	v := jsontext.Value(value).Clone()
+	err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return err == nil && len(v) > longestEscape*length
+}
+
 // normal returns a canonical form that equal JSON values share: no whitespace,
 // sorted members, no unnecessary escapes. Numbers keep their text.
 func normal(value json.RawMessage) ([]byte, bool) {

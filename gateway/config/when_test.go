@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -12,7 +14,7 @@ import (
 func conditions(t *testing.T, event chain.Event, list string) func(*chain.Request) bool {
 	t.Helper()
 	hooks := entries(t, fmt.Sprintf("schema: 1\nhooks:\n  - {name: a, use: shell, event: %s, when: %s}\n", event, list))
-	return hooks[0].When
+	return func(r *chain.Request) bool { return hooks[0].When(r, time.Now().Add(time.Minute)) }
 }
 
 // call returns a pre_tool_use request with an input.
@@ -196,7 +198,7 @@ func TestWhen_ALoneSurrogateIsNoReasonNotToAsk(t *testing.T) {
 
 func BenchmarkWhen_OneConditionOnALargeInput(b *testing.B) {
 	pointer := pointer{"input", "command"}
-	c := condition{field: pointer, absent: no, ask: ofText(func(s string) bool { return chain.MatchTool("git push*", s) })}
+	c := condition{field: pointer, absent: no, ask: ofText(func(s string, _ time.Time) truth { return truthOf(chain.MatchTool("git push*", s)) })}
 	text := `{"hook_schema":1,"event":"pre_tool_use","workspace":"/repo","agent_id":"a1","tool_call_id":"c1","tool_name":"shell",` +
 		`"input":{"content":"` + strings.Repeat("x", 64<<10) + `","command":"git push --force"}}`
 	req, err := chain.ParseRequest([]byte(text))
@@ -205,8 +207,52 @@ func BenchmarkWhen_OneConditionOnALargeInput(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if c.evaluate(req) != yes {
+		if c.evaluate(req, time.Time{}) != yes {
 			b.Fatal("the condition does not hold")
+		}
+	}
+}
+
+func TestWhen_AnExpressionThatTakesTooLongIsAskedAbout(t *testing.T) {
+	text := strings.Repeat("ab", long)
+	hooks := entries(t, `{"schema": 1, "hooks": [{"name": "a", "use": "shell", "when": [{"field": "/input/command", "matches": "(a|b|ab)*c$"}]}]}`)
+	req := call(t, `{"command":"`+text+`"}`)
+	for name, tc := range map[string]struct {
+		until time.Time
+		asked bool
+	}{
+		"it is in time": {time.Now().Add(time.Hour), false},
+		"no limit":      {time.Time{}, false},
+		"too late":      {time.Now(), true},
+	} {
+		if got := hooks[0].When(req, tc.until); got != tc.asked {
+			t.Errorf("%s: asked is %v", name, got)
+		}
+	}
+	w := watched{from: strings.NewReader(text), until: time.Now()}
+	for range len(text) {
+		if _, _, err := w.ReadRune(); err != nil {
+			break
+		}
+	}
+	if !w.late || w.from.Len() == 0 {
+		t.Errorf("the text was read to its end: %d bytes are left", w.from.Len())
+	}
+	if got := matching(regexp.MustCompile("$"))(text, time.Now()); got != unknown {
+		t.Errorf("a match in a part of the text counts: %v", got)
+	}
+}
+
+func TestWhen_EscapesAndBlanksDoNotMakeAnEqualValueAnother(t *testing.T) {
+	asked := conditions(t, chain.PreToolUse, `[{field: /input, equals: {a: "😀é", b: [1, 2]}}]`)
+	blanks := strings.Repeat(" \n", 1000)
+	for input, want := range map[string]bool{
+		`{"a":"\ud83d\ude00\u00e9",` + blanks + `"b":[1,` + blanks + `2]}`: true,
+		`{"\u0062":[1,2],"\u0061":"\ud83d\ude00\u00e9"}`:                   true,
+		`{"a":"` + strings.Repeat(`\u0061`, 1000) + `","b":[1,2]}`:         false,
+	} {
+		if got := asked(call(t, input)); got != want {
+			t.Errorf("%.60s: asked is %v", input, got)
 		}
 	}
 }
