@@ -262,8 +262,8 @@ func TestTheEnvironmentIsReadStrictly(t *testing.T) {
 		"HOOKGATE_DRAIN_TIMEOUT=5":                 `HOOKGATE_DRAIN_TIMEOUT is "5": give a duration like 30s`,
 		"HOOKGATE_RECENT_DECISIONS=3000000000":     `HOOKGATE_RECENT_DECISIONS is "3000000000": give a whole number up to 2147483647`,
 		"HOOKGATE_MAX_REQUEST_BYTES=1e99":          `HOOKGATE_MAX_REQUEST_BYTES is "1e99": give a whole number up to 9223372036854775807`,
-		"HOOKGATE_ADDR=nonsense":                   `gateway: the address of the main listener (HOOKGATE_ADDR) is "nonsense": use HOST:PORT`,
-		"HOOKGATE_ADMIN_ADDR=nonsense":             `gateway: the address of the admin listener (HOOKGATE_ADMIN_ADDR) is "nonsense": use HOST:PORT`,
+		"HOOKGATE_ADDR=nonsense":                   `gateway: the environment: HOOKGATE_ADDR is "nonsense": give HOST:PORT, like 127.0.0.1:8080`,
+		"HOOKGATE_ADMIN_ADDR=nonsense":             `gateway: the environment: HOOKGATE_ADMIN_ADDR is "nonsense": give HOST:PORT`,
 		"HOOKGATE_DRAIN_TIMEOUT=0s":                `HOOKGATE_DRAIN_TIMEOUT is "0s": give a positive value`,
 		"HOOKGATE_RECENT_DECISIONS=-1":             `HOOKGATE_RECENT_DECISIONS is "-1": give zero or a positive value`,
 		"HOOKGATE_LOG_LEVEL=loud":                  `HOOKGATE_LOG_LEVEL is "loud": give debug, info, warn or error`,
@@ -347,6 +347,11 @@ func TestTheCommandLineSaysWhatItTakes(t *testing.T) {
 	for _, args := range [][]string{{"env", "x"}, {"version", "x"}, {"check", "--nope"}} {
 		if got := commandLine(t, nil, "", args...); got.code != 2 || got.stderr == "" {
 			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	for _, command := range []string{"health", "approvals", "init codex"} { // which would ask, or have an agent ask, nobody
+		if got := commandLine(t, []string{"HOOKGATE_ADDR=8080"}, "", strings.Fields(command)...); got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, `HOOKGATE_ADDR is "8080": give HOST:PORT`) {
+			t.Errorf("%s of no address: %+v", command, got)
 		}
 	}
 	if got := commandLine(t, []string{"hookgate_config=x"}, "", "check"); !strings.Contains(got.stderr, "hookgate_config is not known to this version and is ignored; did you mean HOOKGATE_CONFIG?") {

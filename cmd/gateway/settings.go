@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -94,6 +95,11 @@ func (p *program) readSettings() (settings, error) {
 	refuse(map[string]bool{
 		"ALLOWED_HOSTS": !slices.ContainsFunc(s.AllowedHosts, func(name string) bool { return !isHost(name) }),
 	}, "host names or addresses without scheme, port or path")
+	for name, address := range map[string]string{"ADDR": s.Addr, "ADMIN_ADDR": s.AdminAddr} {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			errs = append(errs, fmt.Errorf("the environment: %s%s is %q: give HOST:PORT, like 127.0.0.1:8080", prefix, name, address))
+		}
+	}
 	if !isDatabase(s.DatabaseURL) { // not quoted: it may contain a password
 		errs = append(errs, fmt.Errorf("the environment: %sDATABASE_URL is not a PostgreSQL URL: give postgres://USER@HOST/NAME", prefix))
 	}

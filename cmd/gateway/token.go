@@ -16,6 +16,9 @@ import (
 // recognize a leaked one.
 const tokenPrefix = "hookgate_"
 
+// longestToken is more than a request's header can carry, in bytes.
+const longestToken = 64 << 10
+
 // shortestToken is the minimum length of a token to hash, in bytes. An unsalted
 // hash protects only tokens that cannot be guessed.
 const shortestToken = 32
@@ -52,12 +55,17 @@ func (p *program) token(_ context.Context, args []string) int {
 
 // hashToken prints the hash of the token on stdin.
 func (p *program) hashToken() int {
-	text, err := io.ReadAll(io.LimitReader(p.stdin, 64<<10))
+	text, err := io.ReadAll(io.LimitReader(p.stdin, longestToken+1))
 	if err != nil {
 		p.complain("gateway token: cannot read stdin: %v\n", err)
 		return exitFailed
 	}
 	token := strings.TrimRight(string(text), "\r\n")
+	if len(text) > longestToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		// No request could carry it, so its hash would lock its caller out.
+		p.complain("gateway token: stdin does not contain one token: a token is at most %d bytes of printable ASCII without spaces\n", longestToken)
+		return exitFailed
+	}
 	if len(token) < shortestToken {
 		p.complain("gateway token: the token on stdin has %d bytes: it needs at least %d random bytes, because the hash of a shorter token can be reversed by guessing\n", len(token), shortestToken)
 		return exitFailed

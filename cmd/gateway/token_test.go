@@ -27,6 +27,15 @@ func TestWhatIsNoTokenIsNotHashed(t *testing.T) {
 	if diff := cmp.Diff(want, commandLine(t, nil, "secret\n", "token", "--hash"), cmp.AllowUnexported(ran{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	long := strings.Repeat("x", 40)
+	for name, text := range map[string]string{
+		"two lines": long + "\n" + long + "\n", "two words": long + " " + long, "a byte order mark": "\ufeff" + long,
+		"not ASCII": long + "é", "bytes": long + "\xff\x00", "more than a header can carry": strings.Repeat("x", 64<<10+1),
+	} {
+		if got := commandLine(t, nil, text, "token", "--hash"); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "stdin does not contain one token") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 	for _, args := range [][]string{{"token", "x"}, {"token", "--nope"}} {
 		if got := commandLine(t, nil, "", args...); got.code != 2 || got.stdout != "" {
 			t.Errorf("%v: %+v", args, got)
