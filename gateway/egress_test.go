@@ -28,7 +28,7 @@ func TestAttack_ATenantsHookDoesNotConnectWhereItMayNot(t *testing.T) {
 	}
 	r.wantMetric(`hookgate_hook_failures_total{binding="webhook",cause="connect",hook="reaches"}`, "1")
 	list := r.do(http.MethodGet, r.base+"/v1/decisions?chain=team", "").body
-	if !strings.Contains(list, "(localhost) may not be connected to: ") {
+	if !strings.Contains(list, "(localhost) are not allowed: ") {
 		t.Errorf("the operator is not told why: %s", list)
 	}
 	if decision, reason = r.decide("token", preText); decision != "deny" || strings.Contains(reason, "127.0.0.1") {
@@ -63,7 +63,7 @@ func TestAForbiddenAddressInATenantsFileIsAMistakeInItsLine(t *testing.T) {
 			}
 			o := Options{ChainsDir: dir + "/chains"}
 			_, err = Check(o)
-			if err == nil || !strings.Contains(err.Error(), "team.yaml:3: hooks[0]") || !strings.Contains(err.Error(), " may not be connected to: ") || !strings.Contains(err.Error(), "HOOKGATE_CHAINS_EGRESS_ALLOW") {
+			if err == nil || !strings.Contains(err.Error(), "team.yaml:3: hooks[0]") || !strings.Contains(err.Error(), " are not allowed: ") || !strings.Contains(err.Error(), "HOOKGATE_CHAINS_EGRESS_ALLOW") {
 				t.Errorf("error %v", err)
 			}
 			if _, err := New(o); err == nil {

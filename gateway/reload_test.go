@@ -76,7 +76,7 @@ func TestG3_AMistakeThatOnlyTheBuilderFindsStandsAtItsKey(t *testing.T) {
 func TestAProgramThatIsNotThereIsSaidAtTheStartAndAtAReload(t *testing.T) {
 	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: a, command: [./gone]}\n", "agents/coder.yaml": "command: ./coder\n"})
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", AgentsDir: dir + "/agents", ReloadInterval: time.Hour})
-	if want := `coder.yaml: could not be started: program \"./coder\" is not there`; !strings.Contains(r.log.String(), want) {
+	if want := `coder.yaml: could not be started: program \"./coder\" does not exist`; !strings.Contains(r.log.String(), want) {
 		t.Errorf("%s is not in\n%s", want, r.log)
 	}
 	if want := `hooks.yaml:3: hooks[0] \"a\": cannot be started from here: ./gone: no such file`; !strings.Contains(r.log.String(), want) {

@@ -221,8 +221,8 @@ func TestATokenIsFetchedOnceAndWithoutOneNothingIsSent(t *testing.T) {
 
 func TestG3_AMistakeInACredentialIsOneOfItsEntryAndDoesNotQuoteIt(t *testing.T) {
 	for settings, want := range map[string]string{
-		`auth: {bearer: "` + canary + ` x"}`:                                                    "auth: bearer: the token has a blank",
-		`auth: {basic: {user: "a:b", password: "` + canary + `"}}`:                              "auth: basic: the user has a colon",
+		`auth: {bearer: "` + canary + ` x"}`:                                                    "auth: bearer: the token contains a blank",
+		`auth: {basic: {user: "a:b", password: "` + canary + `"}}`:                              "auth: basic: the user contains a colon",
 		`auth: {aws_sigv4: {region: "EU", service: lambda}}`:                                    "auth: aws_sigv4: region:",
 		`auth: {azure: {scope: "api://x"}}`:                                                     "auth: azure: scope:",
 		`signing: {secret: "` + canary + `"}`:                                                   "signing.secret: [0]: the secret (whsec_…) is not base64",

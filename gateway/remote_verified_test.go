@@ -220,7 +220,7 @@ func TestACredentialThatIsNotGoodDeniesAndSaysWhy(t *testing.T) {
 		{"10 minutes in the future by the hook's clock", "aws_sigv4", func(p *platform) { p.ahead = -10 * time.Minute }, "status", refused, ""},
 		{
 			"of an issuer whose clock is 10 minutes behind", "google_id_token azure",
-			func(p *platform) { p.behind = 10 * time.Minute }, "auth", unhad, "is the clock of this machine right?",
+			func(p *platform) { p.behind = 10 * time.Minute }, "auth", unhad, "check the clock of this machine",
 		},
 		{
 			"of an issuer whose clock is 10 minutes behind, as the hook finds", "oauth2", // which says how long, and not until when

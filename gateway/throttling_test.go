@@ -23,7 +23,7 @@ func TestAThrottlingEndpointIsLeftAloneAndEverythingSaysUntilWhen(t *testing.T) 
 		t.Errorf("the throttled call: %s", reason)
 	}
 	_, reason := r.decide("", preText)
-	if want := regexp.MustCompile(`^hook 'h' could not answer and denies on failure: was not asked: it asked callers to wait (Retry-After), and its circuit breaker is open until \S+ \(for another (1800|1[67]\d\d) s\)$`); !want.MatchString(reason) {
+	if want := regexp.MustCompile(`^hook 'h' could not answer and denies on failure: was not asked: it asked callers to wait \(Retry-After\), and its circuit breaker is open until \S+ \(for another (1800|1[67]\d\d) s\)$`); !want.MatchString(reason) {
 		t.Errorf("the next call: %s", reason)
 	}
 	if n := hook.asked(); n != 1 {

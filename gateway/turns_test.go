@@ -381,7 +381,7 @@ func TestABodyThatIsNotATurnIsRefusedAndSaysWhy(t *testing.T) {
 		`{"agent":"a","agent":"a"}`: {400, `agent`},
 		`{"agent":"a","message":"x","Session_id":"y"}`:                                    {400, `unknown field \"Session_id\" at byte 40: known are agent, message, session_id, session_name, from_user, attachments`},
 		`{"agent":"a","message":5}`:                                                       {400, `message at byte 23 is not a string`},
-		`{"agent":"a","message":"x","session_id":"a/b"}`:                                  {400, `session_id \"a/b\" is unusable`},
+		`{"agent":"a","message":"x","session_id":"a/b"}`:                                  {400, `session_id \"a/b\" is not valid`},
 		`{"agent":"a","message":"x","session_id":"-rf"}`:                                  {400, `it would become the option`},
 		`{"agent":"a","attachments":null}`:                                                {400, `is not an array`},
 		`{"agent":"a","attachments":[{"kind":"file"}]}`:                                   {400, `has an unusable element 0: kind or url is missing`},

@@ -135,7 +135,7 @@ func TestInitSaysWhatIsWrong(t *testing.T) {
 		says string
 	}{
 		"no client":             {nil, exitUsage, "name one client"},
-		"an unknown client":     {[]string{"clod", "--url", "http://127.0.0.1:1"}, exitFailed, `called "clod"`},
+		"an unknown client":     {[]string{"clod", "--url", "http://127.0.0.1:1"}, exitFailed, `unknown client "clod"`},
 		"two clients":           {[]string{"codex", "cursor"}, exitUsage, `"cursor" is a second`},
 		"both ways":             {[]string{"claude-code", "--http", "--command"}, exitUsage, "at most one of"},
 		"no posting":            {[]string{"codex", "--http", "--url", "http://127.0.0.1:1"}, exitFailed, "only a command"},
@@ -284,7 +284,7 @@ func TestDoctorSaysThatNobodyAsks(t *testing.T) {
 	if got := commandLine(t, nil, "", "doctor", "codex"); got.code != exitFailed || !strings.Contains(got.stdout, "has no hook that asks a gateway") {
 		t.Errorf("%+v", got)
 	}
-	if got := commandLine(t, nil, "", "doctor", "clod"); got.code != exitFailed || !strings.Contains(got.stderr, `called "clod"`) {
+	if got := commandLine(t, nil, "", "doctor", "clod"); got.code != exitFailed || !strings.Contains(got.stderr, `unknown client "clod"`) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -101,12 +101,12 @@ func (c *Call) modify(o chain.Outcome, explicit bool) Answer {
 	if bytes.Equal(o.Input, c.request.Input()) {
 		return c.allow(o.Reason, explicit) // the input did not change
 	}
-	t, cannot := c.event.modify, "run a call with another input at this event"
+	t, cannot := c.event.modify, "change the input of a call at this event"
 	if explicit && c.event.explicitModify != "" {
 		t = c.event.explicitModify
 	}
 	if t != "" && c.event.merges && !keepsNames(c.request.Input(), o.Input) {
-		t, cannot = "", "take a member out of an input"
+		t, cannot = "", "remove a member from an input"
 	}
 	if t == "" {
 		return c.degrade(chain.Modify, o.Reason, cannot)
@@ -133,7 +133,7 @@ func (c *Call) replace(o chain.Outcome) Answer {
 		return c.allow(o.Reason, false) // the result did not change
 	}
 	if c.event.replace == "" {
-		return c.degrade(chain.Replace, o.Reason, "show another result at this event")
+		return c.degrade(chain.Replace, o.Reason, "replace a result at this event")
 	}
 	isError := c.request.IsError()
 	if o.IsError != nil {
@@ -141,7 +141,7 @@ func (c *Call) replace(o chain.Outcome) Answer {
 	}
 	shaped, ok := c.shape(o.Output, isError)
 	if !ok {
-		return c.degrade(chain.Replace, o.Reason, "show this result of this tool")
+		return c.degrade(chain.Replace, o.Reason, "show this replacement for a result of this tool")
 	}
 	o.Output = shaped
 	return c.say(c.event.replace, chain.Replace, o.Reason, o)

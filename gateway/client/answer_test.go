@@ -26,7 +26,7 @@ func TestD1_AResultOfAnotherShapeThanTheToolsOwnIsWithheld(t *testing.T) {
 	replaced := func(output string) chain.Outcome {
 		return chain.Outcome{Decision: chain.Replace, Output: json.RawMessage(output), Reason: "hook 'dlp'"}
 	}
-	stopped := `{"continue":false,"stopReason":"withheld, because Claude Code cannot show this result of this tool: hook 'dlp'"}`
+	stopped := `{"continue":false,"stopReason":"withheld, because Claude Code cannot show this replacement for a result of this tool: hook 'dlp'"}`
 	for name, tc := range map[string]struct{ output, want string }{
 		"the same shape": {
 			`{"type":"text","file":{"filePath":"/a","content":"***","numLines":2,"more":[9,"y"]}}`,
@@ -146,8 +146,8 @@ func TestACommandRelaysOnlyWhatAGatewaySaid(t *testing.T) {
 		"an allow by exit code":    {client: "kiro", decision: "allow", body: `{"decision":"allow"}`},
 		"a deny by exit code":      {client: "kiro", decision: "deny", body: `{"decision":"deny","reason":"r"}`, want: Command{Exit: 2, Stderr: []byte("r\n")}},
 		"a deny without a reason":  {client: "kiro", decision: "deny", body: `{"decision":"deny"}`, want: Command{Exit: 2, Stderr: []byte("denied\n")}},
-		"no decision":              {client: "codex", body: `{}`, err: `the answer has no X-Hookgate-Decision that is a decision: ""`},
-		"no such decision":         {client: "codex", decision: "Allow", body: `{}`, err: `the answer has no X-Hookgate-Decision that is a decision: "Allow"`},
+		"no decision":              {client: "codex", body: `{}`, err: `the header X-Hookgate-Decision of the answer is not a decision: ""`},
+		"no such decision":         {client: "codex", decision: "Allow", body: `{}`, err: `the header X-Hookgate-Decision of the answer is not a decision: "Allow"`},
 		"nothing":                  {client: "codex", decision: "allow", err: `the answer is not a JSON object: no JSON value`},
 		"a cut answer":             {client: "codex", decision: "allow", body: `{"a":`, err: `the answer is not a JSON object: the JSON text is cut short`},
 	} {

@@ -63,5 +63,5 @@ func (c *Client) Relay(decision string, body []byte) (Command, error) {
 		reason, _ := o.find("reason")
 		return c.Command(Answer{Body: body, Decision: d, Reason: text(reason)}), nil
 	}
-	return Command{}, fmt.Errorf("the answer has no X-Hookgate-Decision that is a decision: %.40q", decision)
+	return Command{}, fmt.Errorf("the header X-Hookgate-Decision of the answer is not a decision: %.40q", decision)
 }

@@ -44,7 +44,7 @@ func (c *Client) Read(name string, body []byte) (*Call, error) {
 	}
 	call := &Call{client: c, event: c.event(name), body: o}
 	if call.event == nil {
-		return nil, fmt.Errorf("event %.60q is not one that the gateway knows of %s: %s", name, c.title, strings.Join(c.Events(), ", "))
+		return nil, fmt.Errorf("event %.60q is not known for %s: known are %s", name, c.title, strings.Join(c.Events(), ", "))
 	}
 	if call.Passes() {
 		return call, nil
@@ -74,11 +74,11 @@ func (c *Client) eventName(given string, o object) (string, error) {
 	}
 	switch {
 	case said == "" && given == "":
-		return "", errors.New("neither the body nor the path says which event this is")
+		return "", errors.New("neither the body nor the path names the event")
 	case said == "":
 		return given, nil
 	case given != "" && given != said:
-		return "", fmt.Errorf("the path says event %.60q, the body %.60q", given, said)
+		return "", fmt.Errorf("the path names the event %.60q, but the body names %.60q", given, said)
 	}
 	return said, nil
 }
@@ -87,7 +87,7 @@ func (c *Client) eventName(given string, o object) (string, error) {
 func (c *Client) envelope(e *event, o object) ([]byte, error) {
 	for name, want := range c.expect {
 		if got := o.member(name); got != nil && string(got) != want {
-			return nil, fmt.Errorf("%s is %.40s: the gateway speaks %s", name, got, want)
+			return nil, fmt.Errorf("%s is %.40s: the gateway supports %s", name, got, want)
 		}
 	}
 	f, err := c.found(e, o)
@@ -217,7 +217,7 @@ func id(name string, o object, p path) ([]byte, error) {
 	case value == nil:
 		return nil, nil
 	case value[0] != '"' && value[0] != '-' && (value[0] < '0' || value[0] > '9'):
-		return nil, fmt.Errorf("%s, which is the %s, is neither a text nor a number", p, name)
+		return nil, fmt.Errorf("%s, which is the %s, is neither a string nor a number", p, name)
 	}
 	if value[0] != '"' {
 		return chain.AppendString(nil, string(value)), nil
@@ -233,7 +233,7 @@ func (f *found) findTool(c *Client, e *event, o object) error {
 	}
 	value, in := o.find(e.in.tool)
 	if value == nil || value[0] != '"' {
-		return fmt.Errorf("%s, which names the tool, is not a text", e.in.tool)
+		return fmt.Errorf("%s, which names the tool, is not a string", e.in.tool)
 	}
 	f.tool, f.used = value, append(f.used, in)
 	if e.in.mcpCaller != "" && text(value) != e.in.mcpCaller {
@@ -261,7 +261,7 @@ func (f *found) findInput(in *fields, o object) error {
 	case in.noInput:
 		value = []byte("{}")
 	default:
-		return fmt.Errorf("there is no %s, which is the tool's input", in.input)
+		return fmt.Errorf("%s is missing: it is the tool's input", in.input)
 	}
 	f.input = value
 	if in.parsed {
@@ -282,7 +282,7 @@ func (f *found) gather(in *fields, o object) error {
 		f.input = appendElement(f.input, member{name: way[strings.LastIndexByte(way, '.')+1:], value: value})
 	}
 	if len(f.input) == 1 {
-		return fmt.Errorf("there is none of %s, which are the tool's input", strings.Join(in.inputOf, ", "))
+		return fmt.Errorf("all of %s are missing: they are the tool's input", strings.Join(in.inputOf, ", "))
 	}
 	f.input = append(f.input, '}')
 	return nil
@@ -300,7 +300,7 @@ func (f *found) findOutput(e *event, o object) error {
 		}
 	}
 	if value == nil {
-		return fmt.Errorf("there is no %s, which is the tool's result", e.in.output)
+		return fmt.Errorf("%s is missing: it is the tool's result", e.in.output)
 	}
 	f.used = append(f.used, from)
 	f.output = value

@@ -59,7 +59,7 @@ func NewAWS(o AWSOptions) (*AWS, error) {
 		case part.value == "":
 			return nil, fmt.Errorf("aws_sigv4: %s: is missing", part.name)
 		case !isName(part.value):
-			return nil, fmt.Errorf("aws_sigv4: %s: %q is not the name of one", part.name, part.value)
+			return nil, fmt.Errorf("aws_sigv4: %s: %q is not a valid name", part.name, part.value)
 		}
 	}
 	return &AWS{
@@ -105,7 +105,7 @@ func (o AWSOptions) fetch(ctx context.Context, w *wire) (aws.Credentials, time.T
 	case err != nil:
 		return aws.Credentials{}, time.Time{}, err
 	case !keys.HasKeys():
-		return aws.Credentials{}, time.Time{}, plain("the default chain found no access key")
+		return aws.Credentials{}, time.Time{}, plain("the default credential chain found no access key")
 	case !keys.CanExpire:
 		return keys, time.Now().Add(reread), nil
 	}
@@ -134,7 +134,7 @@ func (w *wire) watch(stack *middleware.Stack) error {
 // Authorize signs r in its present form, with body.
 func (a *AWS) Authorize(ctx context.Context, r *http.Request, body []byte) error {
 	if a.keys == nil {
-		return errors.New("there is no credential")
+		return errors.New("no credential is configured")
 	}
 	keys, err := a.keys.get(ctx)
 	if err != nil {

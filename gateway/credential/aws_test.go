@@ -315,12 +315,12 @@ func TestA1_WithoutKeysNothingIsSignedAndTheErrorSaysWhoWasAsked(t *testing.T) {
 		set  func(t *testing.T) (where string)
 		want string // WHERE stands for the result of set
 	}{
-		{"an empty chain", func(*testing.T) string { return "" }, "aws_sigv4: no keys: nobody was asked, since neither environment nor files gave enough to ask with (*errors.errorString)"},
+		{"an empty chain", func(*testing.T) string { return "" }, "aws_sigv4: no keys: no request was made, because neither the environment nor files contain the necessary settings (*errors.errorString)"},
 		{"a profile that does not exist", func(t *testing.T) string {
 			t.Helper()
 			t.Setenv("AWS_PROFILE", "missing")
 			return ""
-		}, "aws_sigv4: no keys: nobody was asked, since neither environment nor files gave enough to ask with (config.SharedConfigProfileNotExistError)"},
+		}, "aws_sigv4: no keys: no request was made, because neither the environment nor files contain the necessary settings (config.SharedConfigProfileNotExistError)"},
 		{"an agent that refuses", func(t *testing.T) string {
 			t.Helper()
 			s := newStub(t, answers(http.StatusForbidden, `{"code":"AccessDenied","message":"canary"}`))
@@ -332,25 +332,25 @@ func TestA1_WithoutKeysNothingIsSignedAndTheErrorSaysWhoWasAsked(t *testing.T) {
 			s := newStub(t, answers(http.StatusOK, `<html>canary</html>`))
 			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", s.URL+"/")
 			return s.URL
-		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200, and no credential came of it"},
+		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200, but the answer contained no usable credential"},
 		{"an agent that issues nothing", func(t *testing.T) string {
 			t.Helper()
 			s := newStub(t, answers(http.StatusOK, `{}`))
 			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", s.URL+"/")
 			return s.URL
-		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200 (the default chain found no access key)"},
+		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200 (the default credential chain found no access key)"},
 		{"an agent whose keys have expired", func(t *testing.T) string {
 			t.Helper()
 			s := newStub(t, answers(http.StatusOK, issued("ASIA", "canary", "canary", time.Now().Add(-time.Hour-500*time.Millisecond))))
 			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", s.URL+"/")
 			return s.URL
-		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200 (what was issued expired 1h0m"},
+		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200 (the issued token expired 1h0m"},
 		{"an agent that answers without end", func(t *testing.T) string {
 			t.Helper()
 			s := newStub(t, answers(http.StatusOK, `{"AccessKeyId":"`+strings.Repeat("x", maxAnswerBytes)))
 			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", s.URL+"/")
 			return s.URL
-		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200, with more than 1048576 bytes, and no credential came of it"},
+		}, "aws_sigv4: no keys: GET WHERE/: answered with status 200, with more than 1048576 bytes, but the answer contained no usable credential"},
 		{"an agent that is not there", func(t *testing.T) string {
 			t.Helper()
 			s := newStub(t, nil)
@@ -363,7 +363,7 @@ func TestA1_WithoutKeysNothingIsSignedAndTheErrorSaysWhoWasAsked(t *testing.T) {
 			t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", filepath.Join(t.TempDir(), "token"))
 			t.Setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/hook")
 			return ""
-		}, "aws_sigv4: no keys: nobody was asked, since neither environment nor files gave enough to ask with (*errors.errorString)"},
+		}, "aws_sigv4: no keys: no request was made, because neither the environment nor files contain the necessary settings (*errors.errorString)"},
 		{"a service account that STS does not know", func(t *testing.T) string {
 			t.Helper()
 			s := newStub(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -419,10 +419,10 @@ func TestA4_AnAgentThatHangsHoldsACallNoLongerThanItsTime(t *testing.T) {
 
 func TestA5_ARegionOrServiceThatIsNoneIsRefused(t *testing.T) {
 	for want, o := range map[string]AWSOptions{
-		"aws_sigv4: region: is missing":                         {Service: "lambda"},
-		"aws_sigv4: service: is missing":                        {Region: "eu-central-1"},
-		`aws_sigv4: region: "EU" is not the name of one`:        {Region: "EU", Service: "lambda"},
-		`aws_sigv4: service: "lambda/x" is not the name of one`: {Region: "eu-central-1", Service: "lambda/x"},
+		"aws_sigv4: region: is missing":                      {Service: "lambda"},
+		"aws_sigv4: service: is missing":                     {Region: "eu-central-1"},
+		`aws_sigv4: region: "EU" is not a valid name`:        {Region: "EU", Service: "lambda"},
+		`aws_sigv4: service: "lambda/x" is not a valid name`: {Region: "eu-central-1", Service: "lambda/x"},
 	} {
 		if _, err := NewAWS(o); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)

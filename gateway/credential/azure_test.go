@@ -149,7 +149,7 @@ func TestA1_WithoutATokenOfEntraTheErrorSaysWhatHappened(t *testing.T) {
 		token, resource := newAzure(t, "")
 		over(token, (&entra{t: t, subject: "another", scope: resource + defaultScope}).ServeHTTP)
 		got, err := authorized(t, token)
-		const want = "azure: no token: POST https://login.microsoftonline.com/tenant/oauth2/v2.0/token: answered with status 401, and no credential came of it"
+		const want = "azure: no token: POST https://login.microsoftonline.com/tenant/oauth2/v2.0/token: answered with status 401, but the answer contained no usable credential"
 		if err == nil || got != "" || err.Error() != want {
 			t.Errorf("authorized with %q, error\n%v, want\n%s", got, err, want)
 		}
@@ -179,15 +179,15 @@ func TestA1_WithoutATokenOfEntraTheErrorSaysWhatHappened(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"a platform that refuses":         {answers(http.StatusBadRequest, `{"message":"canary"}`), "answered with status 400, and no credential came of it"},
-		"a platform that is down":         {answers(http.StatusServiceUnavailable, "canary"), "answered with status 503, and no credential came of it"},
-		"a platform that speaks nonsense": {answers(http.StatusOK, "<html>canary</html>"), "answered with status 200, and no credential came of it"},
+		"a platform that refuses":         {answers(http.StatusBadRequest, `{"message":"canary"}`), "answered with status 400, but the answer contained no usable credential"},
+		"a platform that is down":         {answers(http.StatusServiceUnavailable, "canary"), "answered with status 503, but the answer contained no usable credential"},
+		"a platform that speaks nonsense": {answers(http.StatusOK, "<html>canary</html>"), "answered with status 200, but the answer contained no usable credential"},
 		"a platform that issues nothing":  {answers(http.StatusOK, `{"expires_on":"9999999999"}`), "answered with status 200"},
-		"a platform that hangs up":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the connection ended before a whole answer"},
+		"a platform that hangs up":        {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the connection ended before the answer was complete"},
 		"a platform that echoes": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, r.Header.Get("X-Identity-Header"))
-		}, "answered with status 401, and no credential came of it"},
+		}, "answered with status 401, but the answer contained no usable credential"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			azureNowhere(t)

@@ -24,7 +24,7 @@ type Fixed struct {
 // during the life of this configuration (RFC 6750).
 func NewBearer(token string) (*Fixed, error) {
 	if strings.ContainsFunc(token, isControl) {
-		return nil, errors.New("bearer: the token has " + controlCharacter)
+		return nil, errors.New("bearer: the token contains " + controlCharacter)
 	}
 	if err := checkToken(token); err != nil {
 		return nil, fmt.Errorf("bearer: %w", err)
@@ -38,9 +38,9 @@ func NewBasic(user, password string) (*Fixed, error) {
 	case user == "" && password == "":
 		return nil, errors.New("basic: user and password are empty")
 	case strings.Contains(user, ":"):
-		return nil, errors.New("basic: the user has a colon in it, which would end it")
+		return nil, errors.New("basic: the user contains a colon, which separates user and password")
 	case strings.ContainsFunc(user+password, isControl):
-		return nil, errors.New("basic: user or password has " + controlCharacter)
+		return nil, errors.New("basic: user or password contains " + controlCharacter)
 	}
 	return fixed("basic", headerAuthorization, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))), nil
 }
@@ -50,11 +50,11 @@ func NewBasic(user, password string) (*Fixed, error) {
 func NewHeader(name, value string) (*Fixed, error) {
 	switch {
 	case !isToken(name):
-		return nil, fmt.Errorf("header: %q is not the name of a header", name)
+		return nil, fmt.Errorf("header: %q is not a valid header name", name)
 	case value == "":
 		return nil, fmt.Errorf("header %s: its value is empty", name)
 	case strings.ContainsFunc(value, isControl):
-		return nil, fmt.Errorf("header %s: its value has %s", name, controlCharacter)
+		return nil, fmt.Errorf("header %s: its value contains %s", name, controlCharacter)
 	}
 	return fixed("header", http.CanonicalHeaderKey(name), value), nil
 }
@@ -66,7 +66,7 @@ func fixed(kind, header, value string) *Fixed {
 // Authorize sets the header.
 func (f *Fixed) Authorize(_ context.Context, r *http.Request, _ []byte) error {
 	if f.value == nil {
-		return errors.New("there is no credential")
+		return errors.New("no credential is configured")
 	}
 	r.Header[f.header] = []string{f.value()}
 	return nil
@@ -88,7 +88,7 @@ func checkToken(token string) error {
 	case len(token) > maxTokenBytes:
 		return plain(fmt.Sprintf("the token has %d bytes, and at most %d can be sent", len(token), maxTokenBytes))
 	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return plain("the token has a blank or another character in it that no token has")
+		return plain("the token contains a blank or another character that is not allowed in tokens")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func checkToken(token string) error {
 const maxTokenBytes = 16 << 10
 
 // controlCharacter describes a value that cannot be sent in a header.
-const controlCharacter = "a line break or another control character in it; a file that it came from may end in one"
+const controlCharacter = "a line break or another control character, perhaps from the end of its file"
 
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 

@@ -40,7 +40,7 @@ func TestA1_AFixedCredentialIsSetAsItsKindHasIt(t *testing.T) {
 
 func TestA1_TheZeroCredentialsAuthorizeNothing(t *testing.T) {
 	for _, a := range []authorizer{&Fixed{}, &Token{}, &AWS{}} {
-		if got, err := authorized(t, a); err == nil || err.Error() != "there is no credential" || got != "" {
+		if got, err := authorized(t, a); err == nil || err.Error() != "no credential is configured" || got != "" {
 			t.Errorf("%T authorized with %q: %v", a, got, err)
 		}
 	}
@@ -53,17 +53,17 @@ func TestA5_AFixedCredentialThatCannotBeSentIsRefusedWithoutBeingQuoted(t *testi
 		make       func() (*Fixed, error)
 	}{
 		{"no token", "bearer: the token is empty", func() (*Fixed, error) { return NewBearer("") }},
-		{"a token with a line break", "bearer: the token has a line break or another control character in it; a file that it came from may end in one", func() (*Fixed, error) { return NewBearer(canary + "\n") }},
-		{"a token with a blank", "bearer: the token has a blank or another character in it that no token has", func() (*Fixed, error) { return NewBearer(canary + " x") }},
-		{"a token in other letters", "bearer: the token has a blank or another character in it that no token has", func() (*Fixed, error) { return NewBearer(canary + "é") }},
+		{"a token with a line break", "bearer: the token contains a line break or another control character, perhaps from the end of its file", func() (*Fixed, error) { return NewBearer(canary + "\n") }},
+		{"a token with a blank", "bearer: the token contains a blank or another character that is not allowed in tokens", func() (*Fixed, error) { return NewBearer(canary + " x") }},
+		{"a token in other letters", "bearer: the token contains a blank or another character that is not allowed in tokens", func() (*Fixed, error) { return NewBearer(canary + "é") }},
 		{"a token without end", "bearer: the token has 16386 bytes, and at most 16384 can be sent", func() (*Fixed, error) { return NewBearer(strings.Repeat(canary, 2731)) }},
 		{"neither user nor password", "basic: user and password are empty", func() (*Fixed, error) { return NewBasic("", "") }},
-		{"a colon in the user", "basic: the user has a colon in it, which would end it", func() (*Fixed, error) { return NewBasic("a:b", canary) }},
-		{"a line break in the password", "basic: user or password has a line break or another control character in it; a file that it came from may end in one", func() (*Fixed, error) { return NewBasic("u", canary+"\r\n") }},
-		{"no name", `header: "" is not the name of a header`, func() (*Fixed, error) { return NewHeader("", canary) }},
-		{"a name of two lines", `header: "X\r\nY" is not the name of a header`, func() (*Fixed, error) { return NewHeader("X\r\nY", canary) }},
+		{"a colon in the user", "basic: the user contains a colon, which separates user and password", func() (*Fixed, error) { return NewBasic("a:b", canary) }},
+		{"a line break in the password", "basic: user or password contains a line break or another control character, perhaps from the end of its file", func() (*Fixed, error) { return NewBasic("u", canary+"\r\n") }},
+		{"no name", `header: "" is not a valid header name`, func() (*Fixed, error) { return NewHeader("", canary) }},
+		{"a name of two lines", `header: "X\r\nY" is not a valid header name`, func() (*Fixed, error) { return NewHeader("X\r\nY", canary) }},
 		{"no value", "header X-Key: its value is empty", func() (*Fixed, error) { return NewHeader("X-Key", "") }},
-		{"a value of two lines", "header X-Key: its value contains a line break or another control character in it; a file that it came from may end in one", func() (*Fixed, error) { return NewHeader("X-Key", canary+"\nX: y") }},
+		{"a value of two lines", "header X-Key: its value contains a line break or another control character, perhaps from the end of its file", func() (*Fixed, error) { return NewHeader("X-Key", canary+"\nX: y") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := c.make()

@@ -79,7 +79,7 @@ func (o GoogleIDTokenOptions) fetch(ctx context.Context, client *http.Client) (s
 	case string(google.ExternalAccount):
 		return file.impersonatedIDToken(ctx, client, o.Audience)
 	default:
-		return "", file.unusable("its type is neither service_account nor external_account, and no other yields ID tokens of a service")
+		return "", file.unusable("its type is neither service_account nor external_account: other types cannot issue ID tokens for services")
 	}
 }
 
@@ -104,7 +104,7 @@ func readGoogleFile(name string) (*googleFile, error) {
 	}
 	f := &googleFile{path: name, all: all}
 	if json.Unmarshal(all, f) != nil {
-		return nil, f.unusable("it is not a credentials file in JSON")
+		return nil, f.unusable("it is not a JSON credentials file")
 	}
 	return f, nil
 }
@@ -118,7 +118,7 @@ func (f *googleFile) unusable(why string) error {
 func (f *googleFile) ownIDToken(ctx context.Context, audience string) (string, error) {
 	block, _ := pem.Decode([]byte(f.PrivateKey))
 	if f.ClientEmail == "" || block == nil {
-		return "", f.unusable("it has no client_email, or no private_key in PEM")
+		return "", f.unusable("it has no client_email, or no private_key in PEM format")
 	}
 	exchange := &jwt.Config{
 		Email: f.ClientEmail, PrivateKey: []byte(f.PrivateKey), PrivateKeyID: f.PrivateKeyID, TokenURL: f.TokenURI,
@@ -145,7 +145,7 @@ const (
 func (f *googleFile) impersonatedIDToken(ctx context.Context, client *http.Client, audience string) (string, error) {
 	account, ok := strings.CutSuffix(f.ImpersonationURL, generateAccessToken)
 	if !ok || path.Base(account) == "." {
-		return "", f.unusable("it has no service_account_impersonation_url that ends in " + generateAccessToken + ", and ID tokens are those of a service account")
+		return "", f.unusable("it has no service_account_impersonation_url that ends in " + generateAccessToken + ", which is needed because only a service account has ID tokens")
 	}
 	own, err := f.withoutImpersonation()
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *googleFile) impersonatedIDToken(ctx context.Context, client *http.Clien
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, account+generateIDToken, bytes.NewReader(body))
 	if err != nil {
-		return "", f.unusable("its service_account_impersonation_url is not a URL")
+		return "", f.unusable("its service_account_impersonation_url is not a valid URL")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	access.SetAuthHeader(r)
@@ -179,7 +179,7 @@ func (f *googleFile) impersonatedIDToken(ctx context.Context, client *http.Clien
 	}
 	switch err := json.NewDecoder(response.Body).Decode(&issued); {
 	case response.StatusCode != http.StatusOK:
-		return "", plain("no ID token for the account to impersonate")
+		return "", plain("no ID token was issued for the impersonated account")
 	case err != nil:
 		return "", err
 	}
@@ -202,14 +202,14 @@ func (f *googleFile) withoutImpersonation() ([]byte, error) {
 func jwtExpiry(token string) (time.Time, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return time.Time{}, plain("what was issued is not a JWT")
+		return time.Time{}, plain("the issued token is not a JWT")
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	var claims struct {
 		Expires *int64 `json:"exp"`
 	}
 	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Expires == nil {
-		return time.Time{}, plain("what was issued is not a JWT with a time at which it expires")
+		return time.Time{}, plain("the issued token is not a JWT with an expiry time")
 	}
 	return time.Unix(*claims.Expires, 0), nil
 }

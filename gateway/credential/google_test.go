@@ -240,13 +240,13 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 		file   func(t *testing.T, url string) string
 		want   string // WHERE stands for the stub's address, FILE for the file
 	}{
-		{"no account on this machine", answers(http.StatusNotFound, "canary"), nil, metadata + "answered with status 404, and no credential came of it"},
-		{"an audience that is none", answers(http.StatusBadRequest, "canary"), nil, metadata + "answered with status 400, and no credential came of it"},
-		{"a page", answers(http.StatusOK, "<html>canary</html>"), nil, metadata + "answered with status 200 (what was issued is not a JWT)"},
-		{"a token of another kind", answers(http.StatusOK, "canary.canary.canary"), nil, metadata + "answered with status 200 (what was issued is not a JWT with a time at which it expires)"},
-		{"a token without a time", answers(http.StatusOK, payload(`{"aud":"canary"}`)), nil, metadata + "answered with status 200 (what was issued is not a JWT with a time at which it expires)"},
-		{"a token that has expired", answers(http.StatusOK, payload(`{"exp":1}`)), nil, metadata + "answered with status 200 (what was issued expired "},
-		{"a token in three lines", answers(http.StatusOK, payload(fmt.Sprintf(`{"exp":%d}`, time.Now().Add(time.Hour).Unix()))+"\r\nX: canary"), nil, metadata + "answered with status 200 (the token has a blank or another character in it that no token has)"},
+		{"no account on this machine", answers(http.StatusNotFound, "canary"), nil, metadata + "answered with status 404, but the answer contained no usable credential"},
+		{"an audience that is none", answers(http.StatusBadRequest, "canary"), nil, metadata + "answered with status 400, but the answer contained no usable credential"},
+		{"a page", answers(http.StatusOK, "<html>canary</html>"), nil, metadata + "answered with status 200 (the issued token is not a JWT)"},
+		{"a token of another kind", answers(http.StatusOK, "canary.canary.canary"), nil, metadata + "answered with status 200 (the issued token is not a JWT with an expiry time)"},
+		{"a token without a time", answers(http.StatusOK, payload(`{"aud":"canary"}`)), nil, metadata + "answered with status 200 (the issued token is not a JWT with an expiry time)"},
+		{"a token that has expired", answers(http.StatusOK, payload(`{"exp":1}`)), nil, metadata + "answered with status 200 (the issued token expired "},
+		{"a token in three lines", answers(http.StatusOK, payload(fmt.Sprintf(`{"exp":%d}`, time.Now().Add(time.Hour).Unix()))+"\r\nX: canary"), nil, metadata + "answered with status 200 (the token contains a blank or another character that is not allowed in tokens)"},
 		{"a file that is not there", nil, func(t *testing.T, _ string) string {
 			t.Helper()
 			return filepath.Join(t.TempDir(), "none.json")
@@ -258,21 +258,21 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 				t.Fatal(err)
 			}
 			return name
-		}, "credentials file FILE: it is not a credentials file in JSON"},
+		}, "credentials file FILE: it is not a JSON credentials file"},
 		{"a user's file", nil, func(t *testing.T, _ string) string {
 			t.Helper()
 			return jsonFile(t, map[string]any{"type": "authorized_user", "refresh_token": "canary"}, nil)
-		}, "credentials file FILE: its type is neither service_account nor external_account, and no other yields ID tokens of a service"},
+		}, "credentials file FILE: its type is neither service_account nor external_account: other types cannot issue ID tokens for services"},
 		{"an account without a key", nil, func(t *testing.T, url string) string {
 			t.Helper()
 			return serviceAccount(t, account, url, func(f map[string]any) { f["private_key"] = "canary" })
-		}, "credentials file FILE: it has no client_email, or no private_key in PEM"},
+		}, "credentials file FILE: it has no client_email, or no private_key in PEM format"},
 		{"an account with a broken key", nil, func(t *testing.T, url string) string {
 			t.Helper()
 			return serviceAccount(t, account, url, func(f map[string]any) {
 				f["private_key"] = "-----BEGIN PRIVATE KEY-----\nY2FuYXJ5\n-----END PRIVATE KEY-----\n"
 			})
-		}, "nobody was asked, since neither environment nor files gave enough to ask with ("},
+		}, "no request was made, because neither the environment nor files contain the necessary settings ("},
 		{"an account that Google does not know", answers(http.StatusBadRequest, `{"error":"invalid_grant","error_description":"canary"}`), func(t *testing.T, url string) string {
 			t.Helper()
 			return serviceAccount(t, account, url+"/token", nil)
@@ -280,21 +280,21 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 		{"an exchange that brings nothing", answers(http.StatusOK, `{"access_token":"canary"}`), func(t *testing.T, url string) string {
 			t.Helper()
 			return serviceAccount(t, account, url+"/token", nil)
-		}, "POST http://WHERE/token: answered with status 200, and no credential came of it"},
+		}, "POST http://WHERE/token: answered with status 200, but the answer contained no usable credential"},
 		{"a federation without an account", nil, func(t *testing.T, url string) string {
 			t.Helper()
 			return federation(t, url, func(f map[string]any) { delete(f, "service_account_impersonation_url") })
-		}, "credentials file FILE: it has no service_account_impersonation_url that ends in :generateAccessToken, and ID tokens are those of a service account"},
+		}, "credentials file FILE: it has no service_account_impersonation_url that ends in :generateAccessToken, which is needed because only a service account has ID tokens"},
 		{"a federation with a URL that is none", answers(http.StatusOK, `{"access_token":"canary","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","token_type":"Bearer","expires_in":3600}`), func(t *testing.T, url string) string {
 			t.Helper()
 			return federation(t, url, func(f map[string]any) {
 				f["service_account_impersonation_url"] = "http://canary\x7f/:generateAccessToken"
 			})
-		}, "POST http://WHERE/sts: answered with status 200 (credentials file FILE: its service_account_impersonation_url is not a URL)"},
+		}, "POST http://WHERE/sts: answered with status 200 (credentials file FILE: its service_account_impersonation_url is not a valid URL)"},
 		{"a federation without a source", nil, func(t *testing.T, url string) string {
 			t.Helper()
 			return federation(t, url, func(f map[string]any) { delete(f, "credential_source") })
-		}, "nobody was asked, since neither environment nor files gave enough to ask with ("},
+		}, "no request was made, because neither the environment nor files contain the necessary settings ("},
 		{"a federation that is refused", answers(http.StatusForbidden, `{"error":"access_denied","error_description":"canary"}`), func(t *testing.T, url string) string {
 			t.Helper()
 			return federation(t, url, nil)
@@ -310,7 +310,7 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 				t.Helper()
 				return federation(t, url, nil)
 			},
-			"POST http://WHERE/v1/projects/-/serviceAccounts/sa@project.iam.gserviceaccount.com:generateIdToken: answered with status 403 (no ID token for the account to impersonate)",
+			"POST http://WHERE/v1/projects/-/serviceAccounts/sa@project.iam.gserviceaccount.com:generateIdToken: answered with status 403 (no ID token was issued for the impersonated account)",
 		},
 		{
 			"an impersonation that brings a page", func(w http.ResponseWriter, r *http.Request) {
@@ -323,7 +323,7 @@ func TestA1_WithoutAnIDTokenTheErrorSaysWhatHappened(t *testing.T) {
 				t.Helper()
 				return federation(t, url, nil)
 			},
-			"POST http://WHERE/v1/projects/-/serviceAccounts/sa@project.iam.gserviceaccount.com:generateIdToken: answered with status 200, and no credential came of it",
+			"POST http://WHERE/v1/projects/-/serviceAccounts/sa@project.iam.gserviceaccount.com:generateIdToken: answered with status 200, but the answer contained no usable credential",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func NewOAuth2(o OAuth2Options) (*Token, error) {
 	}
 	for _, s := range o.Scopes {
 		if !isScope(s) {
-			return nil, fmt.Errorf("oauth2: scopes: %q is not the name of a scope", s)
+			return nil, fmt.Errorf("oauth2: scopes: %q is not a valid scope", s)
 		}
 	}
 	// The config remembers in which way the endpoint accepted the secret.
@@ -61,7 +61,7 @@ func NewOAuth2(o OAuth2Options) (*Token, error) {
 		case err != nil:
 			return "", time.Time{}, err
 		case token.Type() != "Bearer":
-			return "", time.Time{}, plain("what was issued is not a bearer token")
+			return "", time.Time{}, plain("the issued token is not a bearer token")
 		case token.Expiry.IsZero():
 			return token.AccessToken, time.Now().Add(unstatedLife), nil
 		}
@@ -83,7 +83,7 @@ func tokenURL(text string) (*url.URL, error) {
 	case u.Hostname() == "":
 		return nil, errors.New("has no host")
 	case u.User != nil:
-		return nil, errors.New("has a user in it; say client_id and client_secret instead")
+		return nil, errors.New("contains a user: use client_id and client_secret instead")
 	case u.Fragment != "":
 		return nil, errors.New("has a fragment, which is never sent")
 	}

@@ -134,23 +134,23 @@ func TestA1_WithoutATokenNothingIsAuthorizedAndTheErrorSaysWhatHappened(t *testi
 	}{
 		{"a secret that is wrong", answers(http.StatusUnauthorized, `{"error":"invalid_client","error_description":"canary"}`), "answered with status 401 (invalid_client)"},
 		{"a refusal with status 200", answers(http.StatusOK, `{"error":"invalid_scope","error_uri":"canary"}`), "answered with status 200 (invalid_scope)"},
-		{"an error of its own making", answers(http.StatusBadRequest, `{"error":"`+long+`"}`), "answered with status 400, and no credential came of it"},
-		{"a page", answers(http.StatusOK, `<html>canary</html>`), "answered with status 200, and no credential came of it"},
-		{"nothing", answers(http.StatusOK, ``), "answered with status 200, and no credential came of it"},
-		{"no token", answers(http.StatusOK, `{"token_type":"Bearer"}`), "answered with status 200, and no credential came of it"},
-		{"another kind of token", answers(http.StatusOK, `{"access_token":"canary","token_type":"DPoP"}`), "answered with status 200 (what was issued is not a bearer token)"},
-		{"a token of two lines", answers(http.StatusOK, `{"access_token":"canary\r\nX: y"}`), "answered with status 200 (the token has a blank or another character in it that no token has)"},
+		{"an error of its own making", answers(http.StatusBadRequest, `{"error":"`+long+`"}`), "answered with status 400, but the answer contained no usable credential"},
+		{"a page", answers(http.StatusOK, `<html>canary</html>`), "answered with status 200, but the answer contained no usable credential"},
+		{"nothing", answers(http.StatusOK, ``), "answered with status 200, but the answer contained no usable credential"},
+		{"no token", answers(http.StatusOK, `{"token_type":"Bearer"}`), "answered with status 200, but the answer contained no usable credential"},
+		{"another kind of token", answers(http.StatusOK, `{"access_token":"canary","token_type":"DPoP"}`), "answered with status 200 (the issued token is not a bearer token)"},
+		{"a token of two lines", answers(http.StatusOK, `{"access_token":"canary\r\nX: y"}`), "answered with status 200 (the token contains a blank or another character that is not allowed in tokens)"},
 		{"a token without end", answers(http.StatusOK, `{"access_token":"`+strings.Repeat("canary", 3000)+`"}`), "answered with status 200 (the token has 18000 bytes, and at most 16384 can be sent)"},
-		{"a token that has expired", answers(http.StatusOK, `{"access_token":"canary","expires_in":-60}`), "answered with status 200 (what was issued expired 1m0s ago: is the clock of this machine right?)"},
-		{"an outage", answers(http.StatusBadGateway, `canary`), "answered with status 502, and no credential came of it"},
+		{"a token that has expired", answers(http.StatusOK, `{"access_token":"canary","expires_in":-60}`), "answered with status 200 (the issued token expired 1m0s ago: check the clock of this machine)"},
+		{"an outage", answers(http.StatusBadGateway, `canary`), "answered with status 502, but the answer contained no usable credential"},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere?canary", http.StatusTemporaryRedirect)
-		}, "answered with status 307, and no credential came of it"},
+		}, "answered with status 307, but the answer contained no usable credential"},
 		{"an answer that breaks off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"access_token":"canary"`)
-		}, "answered with status 200, and then broke off, and no credential came of it"},
-		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the connection ended before a whole answer"},
+		}, "answered with status 200, and then broke off, but the answer contained no usable credential"},
+		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the connection ended before the answer was complete"},
 		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) {
 			hijacker, ok := w.(http.Hijacker)
 			if !ok {
@@ -161,7 +161,7 @@ func TestA1_WithoutATokenNothingIsAuthorizedAndTheErrorSaysWhatHappened(t *testi
 				_, _ = io.WriteString(conn, "canary canary\r\n\r\n")
 				_ = conn.Close()
 			}
-		}, "no answer in HTTP, and no credential came of it"},
+		}, "no valid HTTP answer, but the answer contained no usable credential"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			endpoint := newStub(t, c.answer)
@@ -215,7 +215,7 @@ func TestA4_AnEndpointThatHangsHoldsACallNoLongerThanItsTime(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(birth()), err)
 		}
 		_, err = authorized(t, token)
-		if want := "oauth2: no token: POST https://idp.test/token: no answer came in time"; err == nil || err.Error() != want || time.Since(birth()) != patience {
+		if want := "oauth2: no token: POST https://idp.test/token: no answer in time"; err == nil || err.Error() != want || time.Since(birth()) != patience {
 			t.Errorf("after %v: %v, want %s", time.Since(birth()), err, want)
 		}
 	})
@@ -234,12 +234,12 @@ func TestA5_OptionsThatCannotBeRightAreRefusedWithoutBeingQuoted(t *testing.T) {
 		{"no URL but a text", "oauth2: token_url: is not a URL", func(o *OAuth2Options) { o.TokenURL = "https://canary:%zz/" }},
 		{"another scheme", "oauth2: token_url: must begin with http:// or https://", func(o *OAuth2Options) { o.TokenURL = "ftp://canary/" }},
 		{"no host", "oauth2: token_url: has no host", func(o *OAuth2Options) { o.TokenURL = "https:///canary" }},
-		{"a password in the URL", "oauth2: token_url: has a user in it; say client_id and client_secret instead", func(o *OAuth2Options) { o.TokenURL = "https://u:canary@idp.test/" }},
+		{"a password in the URL", "oauth2: token_url: contains a user: use client_id and client_secret instead", func(o *OAuth2Options) { o.TokenURL = "https://u:canary@idp.test/" }},
 		{"a fragment", "oauth2: token_url: has a fragment, which is never sent", func(o *OAuth2Options) { o.TokenURL = "https://idp.test/#canary" }},
 		{"no client", "oauth2: client_id: is missing", func(o *OAuth2Options) { o.ClientID = "" }},
 		{"no secret", "oauth2: client_secret: is missing", func(o *OAuth2Options) { o.ClientSecret = "" }},
-		{"two scopes in one", `oauth2: scopes: "a b" is not the name of a scope`, func(o *OAuth2Options) { o.Scopes = []string{"a b"} }},
-		{"an empty scope", `oauth2: scopes: "" is not the name of a scope`, func(o *OAuth2Options) { o.Scopes = []string{"a", ""} }},
+		{"two scopes in one", `oauth2: scopes: "a b" is not a valid scope`, func(o *OAuth2Options) { o.Scopes = []string{"a b"} }},
+		{"an empty scope", `oauth2: scopes: "" is not a valid scope`, func(o *OAuth2Options) { o.Scopes = []string{"a", ""} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := OAuth2Options{TokenURL: "https://idp.test/token", ClientID: "id", ClientSecret: "canary"}

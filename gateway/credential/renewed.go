@@ -101,7 +101,7 @@ func (c *renewed[T]) renew(done chan<- struct{}) {
 	now := time.Now()
 	life := expires.Sub(now)
 	if err == nil && life <= 0 {
-		err = plain(fmt.Sprintf("what was issued expired %v ago: is the clock of this machine right?", -life.Round(time.Second)))
+		err = plain(fmt.Sprintf("the issued token expired %v ago: check the clock of this machine", -life.Round(time.Second)))
 	}
 	if err != nil {
 		c.failure, c.retryAt = w.explain(err), now.Add(pause)

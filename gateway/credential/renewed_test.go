@@ -187,7 +187,7 @@ func TestA4_AnAttemptEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := &issuer{life: time.Hour, takes: time.Hour}
 		c := fetchedBy(i.fetch)
-		wantFailure(t, c, "no answer came in time")
+		wantFailure(t, c, "no answer in time")
 		if now := time.Since(birth()); now != patience {
 			t.Errorf("it ended after %v", now)
 		}
@@ -214,7 +214,7 @@ func TestA4_AnAttemptKnowsNothingOfTheCallThatBeganIt(t *testing.T) {
 func TestA2_WhatHasExpiredAlreadyIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fetchedBy((&issuer{life: -10 * time.Minute}).fetch)
-		wantFailure(t, c, "what was issued expired 10m0s ago: is the clock of this machine right?")
+		wantFailure(t, c, "the issued token expired 10m0s ago: check the clock of this machine")
 	})
 }
 

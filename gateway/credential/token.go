@@ -35,7 +35,7 @@ func newToken(kind, purpose string, p proxy, permit transport.Permit, fetch fetc
 // if necessary.
 func (t *Token) Authorize(ctx context.Context, r *http.Request, _ []byte) error {
 	if t.header == nil {
-		return errors.New("there is no credential")
+		return errors.New("no credential is configured")
 	}
 	value, err := t.header.get(ctx)
 	if err != nil {

@@ -113,7 +113,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 func (w *wire) observe(r *http.Request, response *http.Response, err error) {
 	where := cmp.Or(r.Method, http.MethodGet) + " " + shown(r.URL)
 	if err != nil {
-		w.met("%s: %s", where, cmp.Or(safeText(err), "no answer in HTTP"))
+		w.met("%s: %s", where, cmp.Or(safeText(err), "no valid HTTP answer"))
 		return
 	}
 	w.met("%s: answered with status %d", where, response.StatusCode)
@@ -165,11 +165,11 @@ func (w *wire) explain(err error) error {
 	}
 	switch {
 	case w.last == "" && why == unsaid:
-		return plain(fmt.Sprintf("nobody was asked, since neither environment nor files gave enough to ask with (%T)", innermost(err)))
+		return plain(fmt.Sprintf("no request was made, because neither the environment nor files contain the necessary settings (%T)", innermost(err)))
 	case w.last == "":
 		return plain(why)
 	case why == unsaid:
-		return plain(w.last + ", and no credential came of it")
+		return plain(w.last + ", but the answer contained no usable credential")
 	case strings.HasSuffix(w.last, why):
 		return plain(w.last)
 	}
@@ -215,9 +215,9 @@ func safeText(err error) string {
 	}
 	switch {
 	case isTimeout(err):
-		return "no answer came in time"
+		return "no answer in time"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "the connection ended before a whole answer"
+		return "the connection ended before the answer was complete"
 	}
 	return unsaid
 }

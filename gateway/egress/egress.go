@@ -65,7 +65,7 @@ func New(o Options) (*Policy, error) {
 	}
 	errs = append(errs, p.deny.add(o.Deny...), p.allow.add(o.Allow...))
 	if p.allow.everything {
-		errs = append(errs, errors.New("* allows everything: leave out what denies it instead"))
+		errs = append(errs, errors.New("the allow list contains *, which allows everything: remove entries from the deny list instead"))
 	}
 	return p, errors.Join(errs...)
 }
@@ -112,7 +112,7 @@ func isName(s string) bool {
 // it is allowed. host may be an address.
 func (p *Policy) Permit(host string, addr netip.Addr) error {
 	if p == nil || !addr.IsValid() {
-		return errors.New("it is not known where hooks may connect")
+		return errors.New("no egress policy is known")
 	}
 	name := plainName(host)
 	if p.deny.hasName(name) && !p.allow.hasName(name) {
@@ -126,7 +126,7 @@ func (p *Policy) Permit(host string, addr netip.Addr) error {
 		}
 	}
 	if _, allowed := p.allow.rangeOf(plainAddr(addr)); p.deny.everything && !allowed && !p.allow.hasName(name) {
-		return refused("everything that is not allowed", host, addr)
+		return refused("everything not in the allow list", host, addr)
 	}
 	return nil
 }
@@ -138,13 +138,13 @@ func (p *Policy) PermitHost(host string) error {
 		return p.Permit(host, addr)
 	}
 	if name := plainName(host); p == nil || p.deny.hasName(name) && !p.allow.hasName(name) {
-		return fmt.Errorf("%s may not be connected to: it is refused by its name", host)
+		return fmt.Errorf("connections to %s are not allowed: its name is denied", host)
 	}
 	return nil
 }
 
 func refused(by, host string, addr netip.Addr) error {
-	return fmt.Errorf("%s (%s) may not be connected to: %s is refused", addr, host, by)
+	return fmt.Errorf("connections to %s (%s) are not allowed: %s is denied", addr, host, by)
 }
 
 func plainName(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }

@@ -24,7 +24,7 @@ func TestE1_TheAddressIsJudgedHoweverItIsWritten(t *testing.T) {
 		"100.100.100.200", "168.63.129.16", "169.254.170.23", "fd00:42::42", "192.0.0.192",
 		"64:ff9b:1::a9fe:a9fe", "64:ff9b:1:2::a9fe:a9fe", "::169.254.169.254", "2002:a9fe:a9fe::1",
 	} {
-		if err := p.Permit("hooks.example.com", netip.MustParseAddr(spelling)); err == nil || !strings.Contains(err.Error(), "(hooks.example.com) may not be connected to") {
+		if err := p.Permit("hooks.example.com", netip.MustParseAddr(spelling)); err == nil || !strings.Contains(err.Error(), "(hooks.example.com) are not allowed") {
 			t.Errorf("%s: %v", spelling, err)
 		}
 	}
@@ -32,7 +32,7 @@ func TestE1_TheAddressIsJudgedHoweverItIsWritten(t *testing.T) {
 		"169.254.169.254", "2852039166", "0xA9FEA9FE", "0251.0376.0251.0376", "169.254.43518", "169.16689662", "0xa9.0xfe.0xa9.0xfe", "169.254.169.254.",
 		"::ffff:169.254.169.254", "[2002:a9fe:a9fe::]", "[fe80::1]", "metadata.google.internal", "METADATA.google.internal.",
 	} {
-		if err := p.PermitHost(spelling); err == nil || !strings.Contains(err.Error(), "may not be connected to") {
+		if err := p.PermitHost(spelling); err == nil || !strings.Contains(err.Error(), "are not allowed") {
 			t.Errorf("%s: %v", spelling, err)
 		}
 	}
@@ -56,28 +56,28 @@ func TestE2_ANameThatIsAllowedDoesNotLeadToAForbiddenAddress(t *testing.T) {
 		addr    string
 		refused string
 	}{
-		"a name is allowed, its address is not":   {Options{NoMetadata: true, Allow: []string{"evil.example.com"}}, "evil.example.com", "169.254.169.254", "169.254.0.0/16 is refused"},
+		"a name is allowed, its address is not":   {Options{NoMetadata: true, Allow: []string{"evil.example.com"}}, "evil.example.com", "169.254.169.254", "169.254.0.0/16 is denied"},
 		"both are allowed":                        {Options{NoMetadata: true, Allow: []string{"metadata.google.internal", "169.254.169.254"}}, "metadata.google.internal", "169.254.169.254", ""},
-		"the address alone is":                    {Options{NoMetadata: true, Allow: []string{"169.254.169.254"}}, "metadata.google.internal", "169.254.169.254", "the name metadata.google.internal is refused"},
-		"a name below one that is denied":         {Options{Deny: []string{"*.svc.cluster.local"}}, "Db.x.svc.cluster.local.", "10.0.0.1", "the name db.x.svc.cluster.local is refused"},
+		"the address alone is":                    {Options{NoMetadata: true, Allow: []string{"169.254.169.254"}}, "metadata.google.internal", "169.254.169.254", "the name metadata.google.internal is denied"},
+		"a name below one that is denied":         {Options{Deny: []string{"*.svc.cluster.local"}}, "Db.x.svc.cluster.local.", "10.0.0.1", "the name db.x.svc.cluster.local is denied"},
 		"the name above it":                       {Options{Deny: []string{"*.cluster.local"}}, "cluster.local", "10.0.0.1", ""},
 		"one that is allowed below it":            {Options{Deny: []string{"*.local"}, Allow: []string{"hooks.local"}}, "hooks.local", "10.0.0.1", ""},
 		"a range with a hole":                     {Options{Deny: []string{"10.0.0.0/8"}, Allow: []string{"10.1.0.0/16"}}, "x", "10.1.2.3", ""},
-		"beside the hole":                         {Options{Deny: []string{"10.0.0.0/8"}, Allow: []string{"10.1.0.0/16"}}, "x", "10.2.2.3", "10.0.0.0/8 is refused"},
-		"a range of IPv4 as IPv6 has it":          {Options{Deny: []string{"::ffff:10.0.0.0/104"}}, "x", "10.2.2.3", "10.0.0.0/8 is refused"},
-		"this machine, by an open address":        {Options{Deny: []string{"127.0.0.0/8"}}, "0.0.0.0", "0.0.0.0", "127.0.0.0/8 is refused"},
-		"the same, mapped":                        {Options{Deny: []string{"127.0.0.1"}}, "x", "::ffff:0.0.0.0", "127.0.0.1/32 is refused"},
-		"the same over IPv6":                      {Options{Deny: []string{"::1"}}, "x", "::", "::1/128 is refused"},
-		"open addresses themselves":               {Options{Deny: []string{"0.0.0.0/8"}}, "x", "0.0.0.0", "0.0.0.0/8 is refused"},
+		"beside the hole":                         {Options{Deny: []string{"10.0.0.0/8"}, Allow: []string{"10.1.0.0/16"}}, "x", "10.2.2.3", "10.0.0.0/8 is denied"},
+		"a range of IPv4 as IPv6 has it":          {Options{Deny: []string{"::ffff:10.0.0.0/104"}}, "x", "10.2.2.3", "10.0.0.0/8 is denied"},
+		"this machine, by an open address":        {Options{Deny: []string{"127.0.0.0/8"}}, "0.0.0.0", "0.0.0.0", "127.0.0.0/8 is denied"},
+		"the same, mapped":                        {Options{Deny: []string{"127.0.0.1"}}, "x", "::ffff:0.0.0.0", "127.0.0.1/32 is denied"},
+		"the same over IPv6":                      {Options{Deny: []string{"::1"}}, "x", "::", "::1/128 is denied"},
+		"open addresses themselves":               {Options{Deny: []string{"0.0.0.0/8"}}, "x", "0.0.0.0", "0.0.0.0/8 is denied"},
 		"this machine alone is allowed":           {Options{Deny: []string{"*"}, Allow: []string{"127.0.0.1"}}, "x", "0.0.0.0", ""},
-		"all of IPv6, and NAT64":                  {Options{Deny: []string{"::/0"}}, "x", "64:ff9b::808:808", "::/0 is refused"},
-		"NAT64 itself":                            {Options{Deny: []string{"64:ff9b::/96"}}, "x", "64:ff9b::808:808", "64:ff9b::/96 is refused"},
+		"all of IPv6, and NAT64":                  {Options{Deny: []string{"::/0"}}, "x", "64:ff9b::808:808", "::/0 is denied"},
+		"NAT64 itself":                            {Options{Deny: []string{"64:ff9b::/96"}}, "x", "64:ff9b::808:808", "64:ff9b::/96 is denied"},
 		"a range of IPv4 behind NAT64":            {Options{Deny: []string{"*"}, Allow: []string{"10.1.0.0/16"}}, "x", "64:ff9b::a01:203", ""},
-		"one of IPv4 behind 6to4":                 {Options{Deny: []string{"*"}, Allow: []string{"10.1.0.0/16"}}, "x", "2002:a01:203::1", "everything that is not allowed is refused"},
+		"one of IPv4 behind 6to4":                 {Options{Deny: []string{"*"}, Allow: []string{"10.1.0.0/16"}}, "x", "2002:a01:203::1", "everything not in the allow list is denied"},
 		"everything but a name":                   {Options{Deny: []string{"*"}, Allow: []string{"hooks.example.com"}}, "hooks.example.com", "192.0.2.1", ""},
-		"everything but another name":             {Options{Deny: []string{"*"}, Allow: []string{"hooks.example.com"}}, "other.example.com", "192.0.2.1", "everything that is not allowed is refused"},
+		"everything but another name":             {Options{Deny: []string{"*"}, Allow: []string{"hooks.example.com"}}, "other.example.com", "192.0.2.1", "everything not in the allow list is denied"},
 		"everything but a range":                  {Options{Deny: []string{"*"}, Allow: []string{"192.0.2.0/24"}}, "any", "192.0.2.1", ""},
-		"everything, a name, a forbidden address": {Options{Deny: []string{"*"}, NoMetadata: true, Allow: []string{"hooks.example.com"}}, "hooks.example.com", "169.254.169.254", "169.254.0.0/16 is refused"},
+		"everything, a name, a forbidden address": {Options{Deny: []string{"*"}, NoMetadata: true, Allow: []string{"hooks.example.com"}}, "hooks.example.com", "169.254.169.254", "169.254.0.0/16 is denied"},
 		"nothing": {Options{}, "hooks.example.com", "169.254.169.254", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestE3_WhatCannotBeReadIsRefused(t *testing.T) {
 	for _, entry := range []string{"10.0.0.0/33", "a b", "https://x", "", "*.", "x..y"} {
 		want = append(want, `"`+entry+`" is neither an address, a range like 10.0.0.0/8, a name, a name like *.example.com, nor *`)
 	}
-	want = append(want, "* allows everything: leave out what denies it instead")
+	want = append(want, "the allow list contains *, which allows everything: remove entries from the deny list instead")
 	if diff := cmp.Diff(strings.Join(want, "\n"), err.Error()); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}

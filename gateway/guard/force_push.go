@@ -132,7 +132,7 @@ func (g *noForcePush) objectToConfig(m *work.Meter, operands []shell.Word, alias
 func (g *noForcePush) objectToAlias(m *work.Meter, value string, rest []shell.Word, aliases int) string {
 	const most = 5
 	if aliases == most {
-		return fmt.Sprintf("the command could not be read: its aliases lead to more than %d others", most)
+		return fmt.Sprintf("the command could not be read: its aliases lead to more than %d further aliases", most)
 	}
 	text, ok := strings.CutPrefix(value, "!")
 	if !ok {

@@ -112,7 +112,7 @@ func TestG1_AnAliasThatCannotBeReadDenies(t *testing.T) {
 	for command, want := range map[string]string{
 		`git -c alias.p='!push (' p`:     "the command could not be read: in a script inside it: the shell parser says: 1:1: `foo(` must be followed by `)`",
 		`git -c alias.p='p' -c x=push p`: "",
-		"git " + deep:                    "the command could not be read: its aliases lead to more than 5 others",
+		"git " + deep:                    "the command could not be read: its aliases lead to more than 5 further aliases",
 	} {
 		if got := said(t, g, call(t, "Bash", shellInput(command))); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)

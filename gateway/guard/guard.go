@@ -72,5 +72,5 @@ func New(o Options) (Guard, error) {
 		}
 		return g, nil
 	}
-	return nil, fmt.Errorf("guard %q is unknown; there are %s", o.Use, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown guard %q: known are %s", o.Use, strings.Join(Names(), ", "))
 }

@@ -18,28 +18,28 @@ import (
 
 func TestG3_WhatIsNotUnderstoodInOptionsIsAnError(t *testing.T) {
 	for _, c := range []struct{ use, option, value, want string }{
-		{"", "", "", `guard "" is unknown; there are destructive-shell, no-force-push, protected-paths, secrets`},
-		{"Secrets", "", "", `guard "Secrets" is unknown; there are destructive-shell, no-force-push, protected-paths, secrets`},
-		{Secrets, "inputs", `"deny"`, `guard "secrets": option "inputs" is unknown (did you mean "input"?); the options are except, input`},
-		{Secrets, "input", `"Deny"`, `guard "secrets": option "input" is "Deny" (did you mean "deny"?): it is one of deny, allow`},
-		{Secrets, "input", `true`, `guard "secrets": option "input" is true: it is one of deny, allow`},
-		{Secrets, "input", `null`, `guard "secrets": option "input" is null: it is one of deny, allow`},
-		{Secrets, "except", `["jwts"]`, `guard "secrets": option "except" has "jwts" (did you mean "jwt"?): the words are age-key, anthropic-key, `},
-		{NoForcePush, "allow_lease", `"true"`, `guard "no-force-push": option "allow_lease" is "true": it is true or false`},
-		{NoForcePush, "allow_lease", `1`, `guard "no-force-push": option "allow_lease" is 1: it is true or false`},
-		{NoForcePush, "allow-lease", `true`, `guard "no-force-push": option "allow-lease" is unknown (did you mean "allow_lease"?); the options are allow_lease, allow_deletes, fields`},
-		{DestructiveShell, "except", `"remove"`, `guard "destructive-shell": option "except" is "remove": it is a list of texts`},
-		{DestructiveShell, "except", `null`, `guard "destructive-shell": option "except" is null: it is a list of texts`},
-		{DestructiveShell, "except", `["remove",1]`, `guard "destructive-shell": option "except" is ["remove",1]: it is a list of texts`},
-		{DestructiveShell, "except", `["rm"]`, `guard "destructive-shell": option "except" has "rm": the words are remove, permissions, disk, fork-bomb, power, find-delete, piped-script, kubernetes, infrastructure, database`},
-		{DestructiveShell, "fields", `["a",""]`, `guard "destructive-shell": option "fields" has no text at position 1`},
-		{DestructiveShell, "fields", `[null]`, `guard "destructive-shell": option "fields" has no text at position 0`},
-		{ProtectedPaths, "paths", `["/"]`, `guard "protected-paths": option "paths" has "/", which is everything: name what is in it`},
+		{"", "", "", `unknown guard "": known are destructive-shell, no-force-push, protected-paths, secrets`},
+		{"Secrets", "", "", `unknown guard "Secrets": known are destructive-shell, no-force-push, protected-paths, secrets`},
+		{Secrets, "inputs", `"deny"`, `guard "secrets": option "inputs" is unknown (did you mean "input"?); known options: except, input`},
+		{Secrets, "input", `"Deny"`, `guard "secrets": option "input" is "Deny" (did you mean "deny"?): want one of deny, allow`},
+		{Secrets, "input", `true`, `guard "secrets": option "input" is true: want one of deny, allow`},
+		{Secrets, "input", `null`, `guard "secrets": option "input" is null: want one of deny, allow`},
+		{Secrets, "except", `["jwts"]`, `guard "secrets": option "except" has "jwts" (did you mean "jwt"?): want one of age-key, anthropic-key, `},
+		{NoForcePush, "allow_lease", `"true"`, `guard "no-force-push": option "allow_lease" is "true": want true or false`},
+		{NoForcePush, "allow_lease", `1`, `guard "no-force-push": option "allow_lease" is 1: want true or false`},
+		{NoForcePush, "allow-lease", `true`, `guard "no-force-push": option "allow-lease" is unknown (did you mean "allow_lease"?); known options: allow_lease, allow_deletes, fields`},
+		{DestructiveShell, "except", `"remove"`, `guard "destructive-shell": option "except" is "remove": want a list of strings`},
+		{DestructiveShell, "except", `null`, `guard "destructive-shell": option "except" is null: want a list of strings`},
+		{DestructiveShell, "except", `["remove",1]`, `guard "destructive-shell": option "except" is ["remove",1]: want a list of strings`},
+		{DestructiveShell, "except", `["rm"]`, `guard "destructive-shell": option "except" has "rm": want one of remove, permissions, disk, fork-bomb, power, find-delete, piped-script, kubernetes, infrastructure, database`},
+		{DestructiveShell, "fields", `["a",""]`, `guard "destructive-shell": option "fields" has an empty entry at position 1`},
+		{DestructiveShell, "fields", `[null]`, `guard "destructive-shell": option "fields" has an empty entry at position 0`},
+		{ProtectedPaths, "paths", `["/"]`, `guard "protected-paths": option "paths" has "/", which covers everything: name paths within it`},
 		{ProtectedPaths, "paths", `["a/../b"]`, `guard "protected-paths": option "paths" has "a/../b", which has an element ".."`},
-		{ProtectedPaths, "paths", `["~/"]`, `guard "protected-paths": option "paths" has "~/", which is everything: name what is in it`},
+		{ProtectedPaths, "paths", `["~/"]`, `guard "protected-paths": option "paths" has "~/", which covers everything: name paths within it`},
 		{ProtectedPaths, "paths", `["a//b"]`, `guard "protected-paths": option "paths" has "a//b", which has an element ""`},
-		{ProtectedPaths, "paths", `["[a"]`, `guard "protected-paths": option "paths" has "[a", which has a wildcard that is not closed`},
-		{ProtectedPaths, "except", `["/etc/"]`, `guard "protected-paths": option "except" has "/etc/" (did you mean "/etc"?): the words are /etc, `},
+		{ProtectedPaths, "paths", `["[a"]`, `guard "protected-paths": option "paths" has "[a", which has an unclosed bracket`},
+		{ProtectedPaths, "except", `["/etc/"]`, `guard "protected-paths": option "except" has "/etc/" (did you mean "/etc"?): want one of /etc, `},
 	} {
 		with := map[string]json.RawMessage{}
 		if c.option != "" {
@@ -54,8 +54,8 @@ func TestG3_WhatIsNotUnderstoodInOptionsIsAnError(t *testing.T) {
 
 func TestG3_EveryMistakeIsReportedAtOnceAndOnOneLine(t *testing.T) {
 	_, err := New(Options{Use: NoForcePush, With: map[string]json.RawMessage{"b": nil, "a": nil, "allow_lease": json.RawMessage("0")}})
-	want := `guard "no-force-push": option "a" is unknown; the options are allow_lease, allow_deletes, fields; ` +
-		`option "b" is unknown; the options are allow_lease, allow_deletes, fields; option "allow_lease" is 0: it is true or false`
+	want := `guard "no-force-push": option "a" is unknown; known options: allow_lease, allow_deletes, fields; ` +
+		`option "b" is unknown; known options: allow_lease, allow_deletes, fields; option "allow_lease" is 0: want true or false`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

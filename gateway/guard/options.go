@@ -26,7 +26,7 @@ func (o *options) checkNames(known []OptionDescription) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(names, name) {
-			o.wrong(name, "is unknown"+didYouMean(name, names)+"; the options are "+strings.Join(names, ", "))
+			o.wrong(name, "is unknown"+didYouMean(name, names)+"; known options: "+strings.Join(names, ", "))
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (o *options) flag(name string) bool {
 	}
 	yes, ok := chain.ReadBool(value)
 	if !ok {
-		o.wrong(name, fmt.Sprintf("is %.40s: it is true or false", value))
+		o.wrong(name, fmt.Sprintf("is %.40s: want true or false", value))
 	}
 	return yes
 }
@@ -78,7 +78,7 @@ func (o *options) choice(name string, words ...string) string {
 	}
 	word, ok := chain.ReadString(value)
 	if !ok || !slices.Contains(words, word) {
-		o.wrong(name, fmt.Sprintf("is %.40s%s: it is one of %s", value, didYouMean(word, words), strings.Join(words, ", ")))
+		o.wrong(name, fmt.Sprintf("is %.40s%s: want one of %s", value, didYouMean(word, words), strings.Join(words, ", ")))
 	}
 	return word
 }
@@ -91,13 +91,13 @@ func (o *options) texts(name string) []string {
 	}
 	var list []*string // pointers tell null from an empty string
 	if err := json.Unmarshal(value, &list); err != nil || list == nil {
-		o.wrong(name, fmt.Sprintf("is %.40s: it is a list of texts", value))
+		o.wrong(name, fmt.Sprintf("is %.40s: want a list of strings", value))
 		return nil
 	}
 	texts := make([]string, 0, len(list))
 	for i, text := range list {
 		if text == nil || *text == "" {
-			o.wrong(name, fmt.Sprintf("has no text at position %d", i))
+			o.wrong(name, fmt.Sprintf("has an empty entry at position %d", i))
 			continue
 		}
 		texts = append(texts, *text)
@@ -110,7 +110,7 @@ func (o *options) words(name string, known []string) []string {
 	texts := o.texts(name)
 	for _, text := range texts {
 		if !slices.Contains(known, text) {
-			o.wrong(name, fmt.Sprintf("has %.40q%s: the words are %s", text, didYouMean(text, known), strings.Join(known, ", ")))
+			o.wrong(name, fmt.Sprintf("has %.40q%s: want one of %s", text, didYouMean(text, known), strings.Join(known, ", ")))
 		}
 	}
 	return texts

@@ -31,7 +31,7 @@ func parsePathPattern(text string) (pathPattern, error) {
 	p := pathPattern{text: text}
 	rest := strings.TrimSuffix(text, "/")
 	if rest == "" || rest == "~" {
-		return p, errors.New("is everything: name what is in it")
+		return p, errors.New("covers everything: name paths within it")
 	}
 	if rest, p.home = strings.CutPrefix(rest, "~/"); !p.home {
 		rest, p.rooted = strings.CutPrefix(rest, "/")
@@ -41,7 +41,7 @@ func parsePathPattern(text string) (pathPattern, error) {
 			return p, fmt.Errorf("has an element %q", name)
 		}
 		if _, err := path.Match(name, ""); err != nil {
-			return p, errors.New("has a wildcard that is not closed")
+			return p, errors.New("has an unclosed bracket")
 		}
 		p.elements = append(p.elements, elementOf(name))
 	}

@@ -93,7 +93,7 @@ func TestG5_OrdinaryCallsAreFarFromTheLimitOfWork(t *testing.T) {
 }
 
 func TestG5_TooMuchWorkIsDenied(t *testing.T) {
-	const want = "the call could not be read: to read it takes more work than its length allows"
+	const want = "the call could not be read: parsing it takes more work than its length allows"
 	for use, command := range map[string]string{
 		DestructiveShell: strings.Repeat("find -exec ", 5000) + "rm",
 		NoForcePush:      "A=" + strings.Repeat("a", 60_000) + strings.Repeat(`;git -c alias.x="!git push $A" x`, 1000),

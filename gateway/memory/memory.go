@@ -100,7 +100,7 @@ func (r *Returner) Run(ctx context.Context) {
 		r.o.Return()
 		before, rested = r.o.Read(), time.Now().Add(rest)
 		needed = before.Objects
-		r.o.Logger.LogAttrs(ctx, slog.LevelDebug, "gave back the memory of work that is done",
+		r.o.Logger.LogAttrs(ctx, slog.LevelDebug, "returned unused memory to the system",
 			slog.Uint64("bytes_before", now.Objects+now.Free), slog.Uint64("bytes", before.Objects+before.Free))
 	}
 }

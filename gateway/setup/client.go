@@ -151,7 +151,7 @@ func find(name string) (client, error) {
 	all := clients()
 	i := slices.IndexFunc(all, func(c client) bool { return c.name == name })
 	if i < 0 {
-		return client{}, fmt.Errorf("no client that can be set up is called %q: there are %s", name, strings.Join(Names(), ", "))
+		return client{}, fmt.Errorf("unknown client %q: known are %s", name, strings.Join(Names(), ", "))
 	}
 	return all[i], nil
 }

@@ -41,9 +41,9 @@ func codexTrust(path string) (Severity, string) {
 	text, err := os.ReadFile(config)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return Open, "whether its user trusts the hook cannot be read: " + err.Error()
+		return Open, "cannot read whether the user has trusted the hook: " + err.Error()
 	case !strings.Contains(string(text), path+":pre_tool_use:"):
-		return Open, "the hook has not been trusted, so Codex leaves it out: start codex and type /hooks"
+		return Open, "the hook has not been trusted, so Codex skips it: start codex and type /hooks"
 	}
-	return Remark, config + " says that a hook of this file was trusted. Codex leaves it out where it changed since: type /hooks in codex to see"
+	return Remark, config + " says that a hook of this file was trusted. If the hook has changed since, Codex skips it: type /hooks in codex to check"
 }

@@ -31,7 +31,7 @@ func goose() client {
 		closing:    &member{"on_failure", `"block"`},
 		gaps: func(Transport) []string {
 			return []string{
-				"on_failure needs Goose 1.48 or newer. An older one lets the call run where the hook exceeds its time-out.",
+				"on_failure needs Goose 1.48 or newer. An older one lets the call run when the hook exceeds its timeout.",
 				"Results are not checked: nothing can change them.",
 				"An input cannot be changed: a decision that would change it denies.",
 				"This setup is based on Goose's source: it was not tested.",

@@ -370,7 +370,7 @@ func TestWhatCannotBeSetUpIsAnErrorThatSaysWhatCan(t *testing.T) {
 		change func(*Options)
 		says   string
 	}{
-		"an unknown client":       {func(o *Options) { o.Client = "clod-code" }, "there are claude-code, codex"},
+		"an unknown client":       {func(o *Options) { o.Client = "clod-code" }, "known are claude-code, codex"},
 		"an address of nothing":   {func(o *Options) { o.URL = "127.0.0.1:8080" }, "use http://127.0.0.1:8080"},
 		"another path":            {func(o *Options) { o.URL += "/v1/decide" }, "has a path"},
 		"no posting of its own":   {func(o *Options) { o.Transport = &post }, "only a command"},

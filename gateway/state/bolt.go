@@ -66,7 +66,7 @@ func OpenBolt(o BoltOptions) (*Bolt, error) {
 		o.Now = time.Now
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
+		return nil, fmt.Errorf("cannot create the state directory: %w", err)
 	}
 	path := filepath.Join(o.Dir, fileName)
 	var file os.FileInfo
@@ -82,13 +82,13 @@ func OpenBolt(o BoltOptions) (*Bolt, error) {
 	})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%s is in use by another process: each gateway needs a state directory of its own, or all of them one database", path)
+		return nil, fmt.Errorf("%s is in use by another process: give each gateway its own state directory, or all of them one database", path)
 	case err != nil:
-		return nil, fmt.Errorf("%s cannot be opened: %w", path, err)
+		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}
 	b := &Bolt{db: db, now: o.Now, path: path, file: file, watchers: map[int]func(string){}}
 	if err := errors.Join(b.prepare(), syncDir(o.Dir)); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s cannot be prepared: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("cannot prepare %s: %w", path, err), db.Close())
 	}
 	return b, nil
 }
@@ -115,7 +115,7 @@ func (b *Bolt) prepare() error {
 			return err
 		}
 		for _, a := range left {
-			s := approval.Settlement{Message: "the gateway that asked ended before anybody answered"}
+			s := approval.Settlement{Message: "the gateway that asked ended before anyone answered"}
 			if err := settle(tx, &a, approval.Expired, s, b.time()); err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func do[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 		return r.value, r.err
 	case <-ctx.Done():
 		var none T
-		return none, fmt.Errorf("the disk did not answer: %w", context.Cause(ctx))
+		return none, fmt.Errorf("the disk did not respond: %w", context.Cause(ctx))
 	}
 }
 

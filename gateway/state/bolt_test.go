@@ -49,7 +49,7 @@ func TestAFileOfAnotherProcessIsNotOpenedAndSaysWhose(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "er")
 	openBolt(t, BoltOptions{Dir: dir})
 	_, err := OpenBolt(BoltOptions{Dir: dir})
-	want := filepath.Join(dir, "hookgate.db") + " is in use by another process: each gateway needs a state directory of its own, or all of them one database"
+	want := filepath.Join(dir, "hookgate.db") + " is in use by another process: give each gateway its own state directory, or all of them one database"
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
@@ -60,10 +60,10 @@ func TestAFileThatIsNoneOfOursIsAnErrorThatNamesIt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "hookgate.db"), []byte(strings.Repeat("not a database", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenBolt(BoltOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "hookgate.db cannot be opened: ") {
+	if _, err := OpenBolt(BoltOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), "cannot open "+filepath.Join(dir, "hookgate.db")+": ") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := OpenBolt(BoltOptions{Dir: filepath.Join(dir, "hookgate.db")}); err == nil || !strings.Contains(err.Error(), "the state directory cannot be made: ") {
+	if _, err := OpenBolt(BoltOptions{Dir: filepath.Join(dir, "hookgate.db")}); err == nil || !strings.Contains(err.Error(), "cannot create the state directory: ") {
 		t.Errorf("the error where a file is in the way is %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestP1_WhatWaitedWhenAProcessEndedIsExpiredWhenTheNextBegins(t *testing.T) 
 	b = openBolt(t, BoltOptions{Dir: dir})
 	for _, id := range []string{"1", "2"} {
 		a, won, err := b.Settle(t.Context(), id, approval.Allowed, approval.Settlement{By: "ann"})
-		if err != nil || won || a.State != approval.Expired || a.Message != "the gateway that asked ended before anybody answered" {
+		if err != nil || won || a.State != approval.Expired || a.Message != "the gateway that asked ended before anyone answered" {
 			t.Errorf("%s: won: %v, %v: %+v", id, won, err, a)
 		}
 	}
@@ -256,7 +256,7 @@ func TestAnOperationOnADiskThatHangsEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err = b.Create(ctx, statetest.Question("1"), time.Hour)
-	if err == nil || !strings.Contains(err.Error(), "the disk did not answer") {
+	if err == nil || !strings.Contains(err.Error(), "the disk did not respond") {
 		t.Errorf("the error is %v", err)
 	}
 	if err := hung.Rollback(); err != nil {

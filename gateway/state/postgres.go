@@ -75,7 +75,7 @@ func CheckURL(url string) error {
 func newPool(url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the database: %w", err) // which leaves passwords out
+		return nil, fmt.Errorf("the database URL is not valid: %w", err) // which leaves passwords out
 	}
 	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > connectPatience {
 		config.ConnConfig.ConnectTimeout = connectPatience
@@ -104,7 +104,7 @@ func closePool(pool *pgxpool.Pool) error {
 	case <-closed:
 		return nil
 	case <-time.After(closePatience):
-		return errors.New("the database does not answer: its connections end by themselves")
+		return errors.New("the database does not respond: its connections are left to end by themselves")
 	}
 }
 
@@ -162,7 +162,7 @@ func tablesVersion(ctx context.Context, tx pgx.Tx, known int) (int, error) {
 		return 0, err
 	}
 	if at > known {
-		return 0, fmt.Errorf("the tables of the database are of version %d and this program knows up to %d: run the version of hookgate that made them", at, known)
+		return 0, fmt.Errorf("the database tables have version %d, but this program supports versions up to %d: run the hookgate version that created them", at, known)
 	}
 	return at, nil
 }
@@ -178,7 +178,7 @@ func readMigrations() ([]string, error) {
 	for _, f := range files {
 		n, err := strconv.Atoi(strings.TrimSuffix(f.Name(), ".sql"))
 		if err != nil || n < 1 || n > len(files) {
-			return nil, fmt.Errorf("migration %q is not named by its number", f.Name())
+			return nil, fmt.Errorf("the name of migration %q does not begin with its number", f.Name())
 		}
 		text, err := migrations.ReadFile(path.Join("migrations", f.Name()))
 		if err != nil {

@@ -45,7 +45,7 @@ func (r *AuditReader) Read(ctx context.Context, after uint64, limit int) (record
 			return err
 		}
 		if at < len(steps) {
-			return fmt.Errorf("the tables of the database are of version %d and this program reads version %d: start a gateway of this version on it once, which brings them up to date, or read with the version of hookgate that made them", at, len(steps))
+			return fmt.Errorf("the database tables have version %d, but this program reads version %d: start a gateway of this version once, which updates them, or read with the hookgate version that created them", at, len(steps))
 		}
 		records, err = readAudit(ctx, tx, after, limit)
 		return err
@@ -64,10 +64,10 @@ func (r *AuditReader) explained(err error) error {
 	case !errors.As(err, &said):
 		return err
 	case said.Code == undefinedTable:
-		return fmt.Errorf("the database has no tables of hookgate: give the URL of the one that a gateway keeps its state in, or start a gateway on this one: %w", err)
+		return fmt.Errorf("the database has no hookgate tables: use the database of a gateway, or start a gateway with this one: %w", err)
 	case said.Code == insufficientPrivilege:
 		role := pgx.Identifier{r.pool.Config().ConnConfig.User}.Sanitize()
-		return fmt.Errorf("the role has to be allowed to read (GRANT SELECT ON hookgate_audit, hookgate_migrations TO %s): %w", role, err)
+		return fmt.Errorf("the database role may not read the tables (GRANT SELECT ON hookgate_audit, hookgate_migrations TO %s): %w", role, err)
 	}
 	return err
 }

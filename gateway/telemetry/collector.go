@@ -63,7 +63,7 @@ type sender struct {
 func newSender(o Options) (*sender, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the URL of an OTLP collector must begin with http:// or https:// and name a host")
+		return nil, errors.New("the URL of the OTLP collector must begin with http:// or https:// and contain a host")
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
@@ -110,7 +110,7 @@ func (s *sender) send(ctx context.Context, message []byte) error {
 		// same moment.
 		wait := max(asked, pause/2+rand.N(pause)) //nolint:gosec // when to come back is no secret
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-			return fmt.Errorf("%w; it is not tried again, since that would be in %v", err, wait.Round(time.Millisecond))
+			return fmt.Errorf("%w; it is not retried, because the next try would be in %v, after the deadline", err, wait.Round(time.Millisecond))
 		}
 		select {
 		case <-time.After(wait):
@@ -170,10 +170,10 @@ func (s *sender) attempt(ctx context.Context, body []byte) (asked time.Duration,
 	// rest.
 	lost, said := partialSuccess(response.Header, answer)
 	if lost > 0 {
-		return 0, false, fmt.Errorf("the collector at %s did not keep %d of them%s", s.where, lost, s.quote(said))
+		return 0, false, fmt.Errorf("the collector at %s rejected %d of them%s", s.where, lost, s.quote(said))
 	}
 	if said != "" {
-		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the collector of telemetry warns", slog.String("collector", s.where), slog.String("warning", s.excerpt(said)))
+		s.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the telemetry collector sent a warning", slog.String("collector", s.where), slog.String("warning", s.excerpt(said)))
 	}
 	return 0, false, nil
 }

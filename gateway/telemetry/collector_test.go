@@ -126,7 +126,7 @@ func TestO3_PausesGrowAndEndAfterAMinute(t *testing.T) {
 		defer s.close()
 		began := time.Now()
 		err := s.send(t.Context(), nil)
-		if err == nil || !strings.HasPrefix(err.Error(), "the collector at http://collector:4318/v1/traces answered with status 503; it is not tried again, since that would be in ") {
+		if err == nil || !strings.HasPrefix(err.Error(), "the collector at http://collector:4318/v1/traces answered with status 503; it is not retried, because the next try would be in ") {
 			t.Errorf("it ended with %v", err)
 		}
 		if took := time.Since(began); took > time.Minute {
@@ -175,7 +175,7 @@ func TestO3_NothingIsSentBeforeTheCollectorWantsIt(t *testing.T) {
 			s, collector := before(t, Options{}, answering(http.StatusServiceUnavailable, http.Header{"Retry-After": {"120"}}))
 			defer s.close()
 			began := time.Now()
-			const want = "the collector at http://collector:4318/v1/traces answered with status 503; it is not tried again, since that would be in 2m0s"
+			const want = "the collector at http://collector:4318/v1/traces answered with status 503; it is not retried, because the next try would be in 2m0s, after the deadline"
 			if err := s.send(t.Context(), nil); err == nil || err.Error() != want {
 				t.Errorf("it ended with %v", err)
 			}
@@ -244,8 +244,8 @@ func TestO4_WhatWasNotKeptIsAnError(t *testing.T) {
 		warning string
 	}{
 		"all kept":               {status: 200, header: protobuf},
-		"spans lost":             {status: 200, header: protobuf, body: spansLost, want: `the collector at http://collector:4318/v1/traces did not keep 3 of them: "they are too old"`},
-		"records lost":           {status: 200, header: http.Header{"Content-Type": {"application/x-protobuf; charset=x"}}, body: recordsLost, want: "the collector at http://collector:4318/v1/traces did not keep 1 of them"},
+		"spans lost":             {status: 200, header: protobuf, body: spansLost, want: `the collector at http://collector:4318/v1/traces rejected 3 of them: "they are too old"`},
+		"records lost":           {status: 200, header: http.Header{"Content-Type": {"application/x-protobuf; charset=x"}}, body: recordsLost, want: "the collector at http://collector:4318/v1/traces rejected 1 of them"},
 		"a warning":              {status: 200, header: protobuf, body: warns, warning: "use another endpoint"},
 		"another type":           {status: 200, header: http.Header{"Content-Type": {"text/plain"}}, body: spansLost},
 		"nothing that is one":    {status: 200, header: protobuf, body: []byte{0xff, 0xff}},

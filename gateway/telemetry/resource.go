@@ -23,7 +23,7 @@ func describe(ctx context.Context, version string) (*resource.Resource, error) {
 		resource.WithAttributes(attribute.String("service.name", "hookgate"), attribute.String("service.version", version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) && !errors.Is(err, resource.ErrSchemaURLConflict) {
-		return nil, fmt.Errorf("the resource of the telemetry: %w", err)
+		return nil, fmt.Errorf("cannot determine the telemetry resource: %w", err)
 	}
 	return r, nil
 }

@@ -183,18 +183,18 @@ func TestARoleThatMayOnlyReadReadsTheTrailAndIsToldWhatItLacks(t *testing.T) {
 			t.Errorf("%s: %v: %s%s", what, err, said, complaint)
 		}
 	}
-	refused("nothing is there", "the database has no tables of hookgate: give the URL of the one that a gateway keeps its state in, or start a gateway on this one: ")
+	refused("nothing is there", "the database has no hookgate tables: use the database of a gateway, or start a gateway with this one: ")
 	g := startAuditing(t, program, url, "{required: true}")
 	g.put("a", "ls")
-	refused("no right", `the role has to be allowed to read (GRANT SELECT ON hookgate_audit, hookgate_migrations TO "auditor"): `)
+	refused("no right", `the database role may not read the tables (GRANT SELECT ON hookgate_audit, hookgate_migrations TO "auditor"): `)
 	server.Exec(url, `GRANT SELECT ON hookgate_audit, hookgate_migrations TO auditor`)
 	if got := readAudit(t, program, reader); len(got) != 1 || got[0].Call != "a" {
 		t.Errorf("the records are %+v", got)
 	}
 	server.Exec(url, `INSERT INTO hookgate_migrations VALUES (99, now())`)
-	refused("newer tables", "the tables of the database are of version 99 and this program knows up to "+latest(t)+": run the version of hookgate that made them")
+	refused("newer tables", "the database tables have version 99, but this program supports versions up to "+latest(t)+": run the hookgate version that created them")
 	server.Exec(url, `DELETE FROM hookgate_migrations`)
-	refused("older tables", "the tables of the database are of version 0 and this program reads version "+latest(t)+": start a gateway of this version on it once, which brings them up to date, or read with the version of hookgate that made them")
+	refused("older tables", "the database tables have version 0, but this program reads version "+latest(t)+": start a gateway of this version once, which updates them, or read with the hookgate version that created them")
 }
 
 func TestMoreRecordsThanAreReadAtOnceAreAllReadInTheirOrder(t *testing.T) {

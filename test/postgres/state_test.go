@@ -90,7 +90,7 @@ func TestTablesOfALaterVersionAreLeftAlone(t *testing.T) {
 	}
 	server.Exec(url, `INSERT INTO hookgate_migrations VALUES (99, now())`)
 	err := open(t, url).Tidy(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "the tables of the database are of version 99 and this program knows up to "+latest(t)) {
+	if err == nil || !strings.Contains(err.Error(), "the database tables have version 99, but this program supports versions up to "+latest(t)) {
 		t.Errorf("the error is %v", err)
 	}
 }

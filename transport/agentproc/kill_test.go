@@ -341,8 +341,8 @@ func TestWhatCannotBeRunIsRefusedBeforeAnythingStarts(t *testing.T) {
 		want  string
 		turns bool
 	}{
-		"an empty turn":    {Turn{}, func(*Options) {}, "unusable turn: the turn is empty: it has neither a message nor attachments", true},
-		"a session option": {Turn{Message: "m", SessionID: "-x"}, func(o *Options) { o.Profile.Args = []string{"{{SESSION_ID}}"} }, `agent "tester": args[0]: unusable turn: it would become the option "-x"`, true},
+		"an empty turn":    {Turn{}, func(*Options) {}, "invalid turn: the turn is empty: it has neither a message nor attachments", true},
+		"a session option": {Turn{Message: "m", SessionID: "-x"}, func(o *Options) { o.Profile.Args = []string{"{{SESSION_ID}}"} }, `agent "tester": args[0]: invalid turn: it would become the option "-x"`, true},
 		"no sink":          {Turn{Message: "m"}, func(o *Options) { o.Sink = nil }, `agent "tester": sink: is missing`, false},
 		"no decider":       {Turn{Message: "m"}, func(o *Options) { o.Profile.Permission = true }, `agent "tester": permission: there is no decider for requests`, false},
 		"a negative limit": {Turn{Message: "m"}, func(o *Options) { o.MaxLineBytes = -1 }, `agent "tester": a limit is negative`, false},

@@ -12,7 +12,7 @@ import (
 
 // ErrTurn marks a turn that cannot be given to an agent because of the caller's
 // mistake, not the profile's.
-var ErrTurn = errors.New("unusable turn")
+var ErrTurn = errors.New("invalid turn")
 
 // The largest values that a profile can set.
 const (

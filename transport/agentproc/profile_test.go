@@ -153,37 +153,37 @@ func TestA9_ACallerChoosesNoOptionProgramOrDirectory(t *testing.T) {
 		"an option by id": {
 			func(p *Profile) { p.Args = []string{"--resume", "{{SESSION_ID}}"} },
 			Turn{SessionID: "--dangerously-skip-permissions"},
-			`args[1]: unusable turn: it would become the option "--dangerously-skip-permissions"`,
+			`args[1]: invalid turn: it would become the option "--dangerously-skip-permissions"`,
 		},
 		"an option by two": {
 			func(p *Profile) { p.Args = []string{"{{SESSION_ID}}{{SESSION_NAME}}"} },
 			Turn{SessionName: "-rf"},
-			`args[0]: unusable turn: it would become the option "-rf"`,
+			`args[0]: invalid turn: it would become the option "-rf"`,
 		},
 		"a directory above": {
 			func(p *Profile) { p.Cwd = "work/{{SESSION_ID}}" },
 			Turn{SessionID: ".."},
-			`cwd: unusable turn: ".." is not the name of one file or directory`,
+			`cwd: invalid turn: ".." is not the name of one file or directory`,
 		},
 		"a directory above by two": {
 			func(p *Profile) { p.Cwd = "work/{{SESSION_ID}}{{SESSION_NAME}}" },
 			Turn{SessionID: ".", SessionName: "."},
-			`cwd: unusable turn: ".." is not the name of one file or directory`,
+			`cwd: invalid turn: ".." is not the name of one file or directory`,
 		},
 		"a directory elsewhere": {
 			func(p *Profile) { p.Cwd = "work/{{SESSION_NAME}}" },
 			Turn{SessionName: "a/../../.."},
-			`cwd: unusable turn: "a/../../.." is not the name of one file or directory`,
+			`cwd: invalid turn: "a/../../.." is not the name of one file or directory`,
 		},
 		"the home directory": {
 			func(p *Profile) { p.Cwd = "{{SESSION_ID}}" },
 			Turn{SessionID: "~"},
-			`cwd: unusable turn: "~" is not the name of one file or directory`,
+			`cwd: invalid turn: "~" is not the name of one file or directory`,
 		},
 		"a program elsewhere": {
 			func(p *Profile) { p.Command = "/opt/{{SESSION_NAME}}" },
 			Turn{SessionName: "../bin/sh"},
-			`command: unusable turn: "../bin/sh" is not the name of one file or directory`,
+			`command: invalid turn: "../bin/sh" is not the name of one file or directory`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

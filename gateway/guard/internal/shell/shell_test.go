@@ -265,7 +265,7 @@ func TestS4_WhatIsTooMuchIsAnError(t *testing.T) {
 	for range maxScripts {
 		inScripts = "eval " + quote(inScripts)
 	}
-	const tooMuch = "to read it takes more work than its length allows"
+	const tooMuch = "parsing it takes more work than its length allows"
 	doubling := "A=xxxxxxxxxx;"
 	for range 30 {
 		doubling += "A=$A$A;"

@@ -16,7 +16,7 @@ import (
 
 // ErrTooMuch reports that the work is out of proportion to the length of the
 // call. It reads on after what could not be read and a colon.
-var ErrTooMuch = errors.New("to read it takes more work than its length allows")
+var ErrTooMuch = errors.New("parsing it takes more work than its length allows")
 
 // The allowance of a call in units of work: perByte for each of its bytes, plus
 // base. Ordinary calls take fewer than six units per byte.
