@@ -532,6 +532,9 @@ func TestL8_AFileThatIsTakenAwayKeepsNoRecordUnseen(t *testing.T) {
 		"a directory": {does: func(path string) error {
 			return errors.Join(moved(path), os.Mkdir(path, 0o700))
 		}, refused: "no longer where it was", stays: true},
+		"a device": {does: func(path string) error {
+			return errors.Join(moved(path), os.Symlink(os.DevNull, path))
+		}, refused: "not a regular file", stays: true},
 		"copied into its place": {does: func(path string) error {
 			text, err := os.ReadFile(path)
 			return errors.Join(err, moved(path), os.WriteFile(path, text, 0o600))

@@ -265,7 +265,7 @@ func (f *File) inPlace() error {
 // or one that ends with the line that was written last.
 func (f *File) sizeOf(file *os.File) (int64, error) {
 	info, err := file.Stat()
-	if err != nil || info.Size() == 0 {
+	if err != nil || info.Mode().IsRegular() && info.Size() == 0 {
 		return 0, err
 	}
 	last, rest, err := lastLine(file)
