@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -52,6 +53,8 @@ type Bolt struct {
 	// path is the path under which the file was opened, and file identifies it.
 	path string
 	file os.FileInfo
+	// size is the largest size seen. The file never shrinks.
+	size atomic.Int64
 
 	mu       sync.Mutex
 	watchers map[int]func(string)
@@ -152,14 +155,22 @@ func do[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 }
 
 // inPlace checks that the path still names the open file. Changes to a removed or
-// replaced file are synced, but lost when the process ends.
+// replaced file are synced, but lost when the process ends. A truncated file must
+// not be read: it is mapped into memory, and reading behind its end would end the
+// process.
 func (b *Bolt) inPlace() error {
+	seen := b.size.Load()
 	there, err := os.Stat(b.path)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the file is no longer where it was opened: %w", err)
 	case !os.SameFile(there, b.file):
 		return fmt.Errorf("%s is another file than the one that was opened: restart the gateway to use it", b.path)
+	case there.Size() < seen:
+		return fmt.Errorf("%s was truncated from %d to %d bytes: stop the gateway and restore the file", b.path, seen, there.Size())
+	}
+	for there.Size() > seen && !b.size.CompareAndSwap(seen, there.Size()) {
+		seen = b.size.Load()
 	}
 	return nil
 }
@@ -181,6 +192,9 @@ func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, erro
 
 func view[T any](ctx context.Context, b *Bolt, look func(*bbolt.Tx) (T, error)) (T, error) {
 	return do(ctx, func() (value T, err error) {
+		if err := b.inPlace(); err != nil {
+			return value, err
+		}
 		err = b.db.View(func(tx *bbolt.Tx) (err error) {
 			value, err = look(tx)
 			return err

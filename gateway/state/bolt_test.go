@@ -93,6 +93,9 @@ func TestAFileThatIsTakenAwayKeepsNothing(t *testing.T) {
 			if _, err := b.Create(t.Context(), statetest.Question("a"), time.Minute); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("a question: error %v, want …%s", err, tc.want)
 			}
+			if _, err := b.List(t.Context(), approval.Filter{Limit: 1}); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("a list: error %v, want …%s", err, tc.want)
+			}
 			if err := os.Rename(path+".kept", path); err != nil {
 				t.Fatal(err)
 			}
@@ -100,6 +103,26 @@ func TestAFileThatIsTakenAwayKeepsNothing(t *testing.T) {
 				t.Errorf("once it is back: %v", err)
 			}
 		})
+	}
+}
+
+func TestAFileThatIsTruncatedIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	b := openBolt(t, BoltOptions{Dir: dir})
+	if _, err := b.Create(t.Context(), statetest.Question("a"), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, fileName), 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, listed := b.List(t.Context(), approval.Filter{Limit: 1})
+		_, created := b.Create(t.Context(), statetest.Question("b"), time.Minute)
+		for _, err := range []error{listed, created} {
+			if err == nil || !strings.Contains(err.Error(), "was truncated from") {
+				t.Errorf("error %v", err)
+			}
+		}
 	}
 }
 
