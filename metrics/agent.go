@@ -24,7 +24,7 @@ func (a *Agent) check() error {
 	case a.Name == "":
 		return errors.New("has no name")
 	case a.InFlight == nil:
-		return fmt.Errorf("%q has nothing that counts its turns", a.Name)
+		return fmt.Errorf("%q has no counter of its turns", a.Name)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestM3_TheSeriesOfAnAgentGoWithIt(t *testing.T) {
 func TestAnAgentWithoutNameOrCountIsRefused(t *testing.T) {
 	m, _ := newMetrics(t)
 	_, err := m.Configure(metrics.Config{Agents: []metrics.Agent{{InFlight: func() int { return 0 }}, {Name: "a"}}})
-	want := "metrics: agent 0 has no name\nmetrics: agent 1 \"a\" has nothing that counts its turns"
+	want := "metrics: agent 0 has no name\nmetrics: agent 1 \"a\" has no counter of its turns"
 	if err == nil {
 		t.Fatal("Configure took them")
 	}

@@ -61,7 +61,7 @@ func newApprovals(read Approvals) *approvals {
 	a := &approvals{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "approvals_total",
-			Help: "Calls that were put to a person, by what became of them.",
+			Help: "Calls that a person was asked about, by outcome.",
 		}, []string{"outcome"}),
 		pending: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: namespace + "approvals_pending",
@@ -74,7 +74,7 @@ func newApprovals(read Approvals) *approvals {
 		}),
 		up: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: namespace + "approvals_store_up",
-			Help: "1 where approvals can be kept, or nothing needed one so far; 0 where whatever needs one is denied.",
+			Help: "1 if the approvals store is available or was not needed so far; 0 if it is unavailable, so every call that needs an approval is denied.",
 		}, func() float64 {
 			if read.Up == nil || read.Up() {
 				return 1

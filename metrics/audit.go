@@ -16,11 +16,11 @@ func newAuditTrail(sinks []string) *auditTrail {
 	a := &auditTrail{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "audit_records_total",
-			Help: "Records of the audit trail by sink: written, dropped where its queue was full, failed where the sink could not keep them.",
+			Help: "Audit records by sink: written, dropped (its queue was full) or failed (the sink could not write them).",
 		}, []string{"sink", "result"}),
 		withheld: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: namespace + "audit_withheld_total",
-			Help: "Decisions that were turned into a deny because the required record of them was not safe.",
+			Help: "Decisions that were replaced by a deny because their required audit record was not durable.",
 		}),
 		sinks: map[string]auditSink{},
 	}

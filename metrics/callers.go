@@ -21,7 +21,7 @@ func (c *Caller) check() error {
 	case c.Name == "":
 		return errors.New("has no name")
 	case c.InFlight == nil:
-		return fmt.Errorf("%q has nothing that counts its requests", c.Name)
+		return fmt.Errorf("%q has no counter of its requests", c.Name)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (d *draft) caller(c *Caller) *CallerObserver {
 func newAuthFailures(reasons []string) (*prometheus.CounterVec, map[string]prometheus.Counter) {
 	total := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: namespace + "auth_failures_total",
-		Help: "Requests that were refused because nobody is known by them, by reason.",
+		Help: "Requests that were refused because their caller could not be authenticated, by reason.",
 	}, []string{"reason"})
 	known := make(map[string]prometheus.Counter, len(reasons))
 	for _, reason := range reasons {

@@ -54,7 +54,7 @@ func TestM3_TheSeriesOfACallerGoWithIt(t *testing.T) {
 func TestACallerWithoutNameOrCountIsRefused(t *testing.T) {
 	m, _ := newMetrics(t)
 	_, err := m.Configure(metrics.Config{Callers: []metrics.Caller{{InFlight: nobody}, {Name: "a"}}})
-	want := "metrics: caller 0 has no name\nmetrics: caller 1 \"a\" has nothing that counts its requests"
+	want := "metrics: caller 0 has no name\nmetrics: caller 1 \"a\" has no counter of its requests"
 	if err == nil {
 		t.Fatal("Configure took them")
 	}

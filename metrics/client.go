@@ -27,7 +27,7 @@ func (c *Client) check() error {
 	}
 	for _, status := range c.Refusals {
 		if !isStatus(status) {
-			return fmt.Errorf("client %q: %d is no HTTP status", c.Name, status)
+			return fmt.Errorf("client %q: %d is not an HTTP status", c.Name, status)
 		}
 	}
 	return nil
@@ -66,9 +66,9 @@ func (c clientCounter) inc(client, value string) {
 func newClients(o *Options) *clients {
 	c := &clients{
 		degradations: newClientCounter("client_degradations_total",
-			"Decisions that a client could not be told: modify and replace were denied instead, and of deny the client shows the result all the same.", "outcome"),
+			"Decisions that the client's format cannot express: modify and replace were denied instead; after a deny the client shows the result nevertheless.", "outcome"),
 		refusals: newClientCounter("client_refusals_total",
-			"Requests of clients that no chain decided, denied in their own dialect, by the status that any other caller would have been answered.", "status"),
+			"Requests of clients that were refused before any chain decided, with a deny in their own format, by the status that any other caller would have got.", "status"),
 	}
 	for _, client := range o.Clients {
 		for _, d := range client.Degradations {

@@ -196,7 +196,7 @@ func (p *Participant) check() error {
 	case len(p.Events) == 0:
 		return fmt.Errorf("%q has no event", p.Name)
 	case p.HasBreaker && p.State == nil:
-		return fmt.Errorf("%q has a breaker, but nothing reads its state", p.Name)
+		return fmt.Errorf("%q has a circuit breaker, but nothing to read its state", p.Name)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ const maxScrapes = 4
 // OpenMetrics. Metrics that cannot be collected are logged and omitted.
 func Handler(o HandlerOptions) (http.Handler, error) {
 	if o.Gatherer == nil {
-		return nil, errors.New("metrics: no registry to serve")
+		return nil, errors.New("metrics: the registry is missing")
 	}
 	return promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{
 		ErrorLog:            o.ErrorLog,

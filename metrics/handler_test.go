@@ -95,7 +95,7 @@ func TestWhatCannotBeCollectedIsLoggedAndTheRestIsServed(t *testing.T) {
 }
 
 func TestAHandlerWithoutARegistryIsRefused(t *testing.T) {
-	if _, err := metrics.Handler(metrics.HandlerOptions{}); err == nil || err.Error() != "metrics: no registry to serve" {
+	if _, err := metrics.Handler(metrics.HandlerOptions{}); err == nil || err.Error() != "metrics: the registry is missing" {
 		t.Errorf("refused with %v", err)
 	}
 }

@@ -48,14 +48,14 @@ func newRequests(o *Options) *requests {
 			Help: "HTTP requests by route and status.",
 		}, labels),
 		duration: prometheus.NewHistogramVec(durations("http_request_duration_seconds",
-			"How long HTTP requests took to answer.", ladder(max(o.MaxBudget, o.MaxTimeout, o.MaxTurn))), labels),
+			"How long it took to answer HTTP requests.", ladder(max(o.MaxBudget, o.MaxTimeout, o.MaxTurn))), labels),
 		inFlight: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: namespace + "http_requests_in_flight",
-			Help: "HTTP requests that are being answered.",
+			Help: "HTTP requests in flight.",
 		}, func() float64 { return float64(o.InFlight()) }),
 		limit: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "http_requests_in_flight_limit",
-			Help: "How many HTTP requests may be in flight; more are answered 503.",
+			Help: "The limit of HTTP requests in flight; more get status 503.",
 		}),
 		known: map[string]map[int]requestSeries{otherRoute: {}},
 	}
@@ -107,7 +107,7 @@ func (r Route) check() error {
 	}
 	for _, code := range r.Codes {
 		if !isStatus(code) {
-			return fmt.Errorf("route %q: %d is no HTTP status", r.Pattern, code)
+			return fmt.Errorf("route %q: %d is not an HTTP status", r.Pattern, code)
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ type Options struct {
 func (o *Options) check() error {
 	var errs []error
 	if o.Registerer == nil {
-		errs = append(errs, errors.New("metrics: no registry to register on"))
+		errs = append(errs, errors.New("metrics: the registry is missing"))
 	}
 	if o.MaxTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("metrics: the longest timeout %v is not positive", o.MaxTimeout))
@@ -61,7 +61,7 @@ func (o *Options) check() error {
 		errs = append(errs, fmt.Errorf("metrics: the longest turn %v is not positive", o.MaxTurn))
 	}
 	if o.InFlight == nil || o.MaxInFlight <= 0 {
-		errs = append(errs, errors.New("metrics: nothing counts the requests in flight, or there may be none"))
+		errs = append(errs, errors.New("metrics: the counter of requests in flight is missing, or their limit is not positive"))
 	}
 	for _, r := range o.Routes {
 		if err := r.check(); err != nil {
@@ -111,18 +111,18 @@ func New(o Options) (*Metrics, error) {
 		approvals: newApprovals(o.Approvals),
 		build: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "build_info",
-			Help: "Which build this is; always 1.",
+			Help: "The version and revision of this build; always 1.",
 			ConstLabels: prometheus.Labels{
 				"version": clean(o.Version), "revision": clean(o.Revision), "goversion": clean(o.GoVersion),
 			},
 		}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "config_reloads_total",
-			Help: "Reloads of the configuration: ok, or invalid where the one before stayed.",
+			Help: "Reloads of the configuration: ok, or invalid if the previous one stayed in force.",
 		}, []string{"result"}),
 		good: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: namespace + "config_last_reload_successful",
-			Help: "1 where the files on disk are those in force, 0 where they were refused and the configuration before stays.",
+			Help: "1 if the files on disk are in force, 0 if they were refused and the previous configuration stays in force.",
 		}),
 	}
 	m.audit = newAuditTrail(o.AuditSinks)
@@ -130,7 +130,7 @@ func New(o Options) (*Metrics, error) {
 	if expiry := o.CertificateExpiry; expiry != nil {
 		m.certificate = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: namespace + "tls_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate that the main listener shows is no longer good.",
+			Help: "When the certificate of the main listener expires.",
 		}, func() float64 { return float64(expiry().Unix()) })
 	}
 	m.build.Set(1)

@@ -425,13 +425,13 @@ func TestM5_ObservingAllocatesNothing(t *testing.T) {
 
 func TestNewRefusesWhatItCannotMeasure(t *testing.T) {
 	_, err := metrics.New(metrics.Options{Routes: []metrics.Route{{}, {Pattern: "/v1/decide", Codes: []int{200, 99}}}})
-	want := `metrics: no registry to register on
+	want := `metrics: the registry is missing
 metrics: the longest timeout 0s is not positive
 metrics: the longest budget 0s is not positive
 metrics: the longest turn 0s is not positive
-metrics: nothing counts the requests in flight, or there may be none
+metrics: the counter of requests in flight is missing, or their limit is not positive
 metrics: a route has no pattern
-metrics: route "/v1/decide": 99 is no HTTP status`
+metrics: route "/v1/decide": 99 is not an HTTP status`
 	if err == nil || err.Error() != want {
 		t.Errorf("refused with %v, want %s", err, want)
 	}
@@ -473,7 +473,7 @@ metrics: chain "operator": participant 2 has no name
 metrics: chain "acme": participant 0 "unbound" has no binding
 metrics: chain "acme": participant 1 "overbound" has no binding
 metrics: chain "acme": participant 2 "never" has no event
-metrics: chain "acme": participant 3 "blind" has a breaker, but nothing reads its state`
+metrics: chain "acme": participant 3 "blind" has a circuit breaker, but nothing to read its state`
 	if err == nil || err.Error() != want {
 		t.Errorf("refused with\n%v\nwant\n%s", err, want)
 	}
@@ -500,10 +500,10 @@ func TestApprovalsAreCountedAndReadWhenSomebodyLooks(t *testing.T) {
 	want := `# HELP hookgate_approvals_pending Calls to this gateway that wait for a person.
 # TYPE hookgate_approvals_pending gauge
 hookgate_approvals_pending 3
-# HELP hookgate_approvals_store_up 1 where approvals can be kept, or nothing needed one so far; 0 where whatever needs one is denied.
+# HELP hookgate_approvals_store_up 1 if the approvals store is available or was not needed so far; 0 if it is unavailable, so every call that needs an approval is denied.
 # TYPE hookgate_approvals_store_up gauge
 hookgate_approvals_store_up 0
-# HELP hookgate_approvals_total Calls that were put to a person, by what became of them.
+# HELP hookgate_approvals_total Calls that a person was asked about, by outcome.
 # TYPE hookgate_approvals_total counter
 hookgate_approvals_total{outcome="failed"} 1
 hookgate_approvals_total{outcome="allowed"} 2

@@ -17,22 +17,22 @@ type remoteShapes struct {
 func newRemoteShapes() remoteShapes {
 	return remoteShapes{
 		firstCalls: newShape("hook_first_calls_total",
-			"Calls that found an endpoint cold: prompt within its timeout_ms, slow where only first_call_timeout_ms let it answer, failed otherwise.",
+			"Calls to a cold endpoint: prompt if it answered within timeout_ms, slow if only within first_call_timeout_ms, else failed.",
 			[]string{"hook"}, []string{"result"}, firstCallColumns()),
 		warmups: newShape("hook_warmups_total",
-			"Pings that warm an endpoint up: passed where it answered with a decision, which decides nothing.",
+			"Pings that warm up an endpoint: passed if it answered with a decision, else failed. Nobody acts on that decision.",
 			[]string{"hook"}, []string{"result"}, passColumns()),
 		connections: newShape("hook_connections_total",
-			"Questions to an endpoint by the connection that they went over: new, or reused.",
+			"Requests to an endpoint, by the connection that carried them: new or reused.",
 			[]string{"hook"}, []string{"connection"}, [][]string{{"new"}, {"reused"}}),
 		retries: newShape("hook_retries_total",
-			"Questions that were put a second time, since the connection that they met was dead.",
+			"Requests that were repeated because their reused connection was dead.",
 			[]string{"hook"}, nil, [][]string{{}}),
 		handshakes: newShape("hook_handshake_failures_total",
-			"TLS handshakes with an endpoint that came to nothing: its certificate proves nothing, it refused ours or the terms, it took too long, else broken.",
+			"Failed TLS handshakes with an endpoint: certificate (not valid), refused (our certificate or parameters), timeout, else broken.",
 			[]string{"hook"}, []string{"why"}, handshakeColumns()),
 		canaries: newShape("hook_canary_checks_total",
-			"Calls put to the hook to show that it still denies them: passed where it did, failed where it answered otherwise or not at all.",
+			"Canary checks of the hook: passed if it denied the call, failed if it answered otherwise or not at all.",
 			[]string{"hook"}, []string{"result"}, passColumns()),
 	}
 }
