@@ -113,6 +113,7 @@ func (c *Command) Ask(ctx context.Context, call chain.Call) chain.Answer {
 		}
 		a := readAnswer(s.text, call.Request.Event())
 		c.program.hidden.Unshown(a.Failure, s.text)
+		a.Outcome.Reason = c.program.hidden.ShownReason(a.Outcome.Reason)
 		if a.Failure != nil {
 			a.Failure.Detail = addDetail(a.Failure.Detail, s.stderr)
 		}

@@ -275,6 +275,40 @@ func TestT8_NoConnectionGrowsOldWhileACredentialIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestT4_AReasonThatRepeatsACredentialIsNotShown(t *testing.T) {
+	const token, unshown = "CANARY-token-of-the-call", "the reason repeats a secret of the hook and is not shown"
+	for said, want := range map[string]string{
+		`{"decision":"deny","reason":"no right for Bearer ` + token + `"}`:          unshown,
+		`{"decision":"allow","reason":"\u0043ANARY-token-of-the-call may do that"}`: unshown,
+		`{"decision":"deny","reason":"not for the payments-team"}`:                  "not for the payments-team",
+	} {
+		for name, o := range senders() {
+			h := listen(t, nil, func(c *hookConn) {
+				for c.next() {
+					c.say(response("200 OK", "", said))
+				}
+			})
+			o.URL, o.Headers = h.url, http.Header{"X-Team": {"payments-team"}}
+			o.Authorizer = &authorizing{does: func(_ context.Context, r *http.Request) error {
+				r.Header["Authorization"] = []string{"Bearer " + token}
+				return nil
+			}}
+			if got := ask(t, webhookTo(t, o)); got.Failure != nil || got.Outcome.Reason != want {
+				t.Errorf("%s: %s is shown as %+v", name, said, got)
+			}
+		}
+	}
+	const secret = "hunter2-hunter2"
+	say := `say:{"decision":"deny","reason":"` + secret + `"}` + "\n"
+	once := newCommand(t, CommandOptions{Argv: self(t, "read", say), Secrets: []string{secret}})
+	stays := newWorker(t, WorkerOptions{Processes: 1, Command: CommandOptions{Argv: self(t, "obey"), Secrets: []string{secret}}})
+	for name, got := range map[string]chain.Answer{"a command": once.Ask(t.Context(), plain(t)), "a worker": stays.Ask(t.Context(), told(t, say))} {
+		if got.Outcome.Decision != chain.Deny || got.Outcome.Reason != unshown {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestT4_WhatRepeatsASecretOfTheQuestionIsNotShown(t *testing.T) {
 	const token = "CANARY-token-of-the-call"
 	for name, said := range map[string]string{

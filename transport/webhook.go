@@ -243,6 +243,8 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	if answer.Failure != nil && at.repeats(q, r, failed, answer.Failure.Detail) {
 		answer.Failure.Detail = fmt.Sprintf("POST %s: the response repeats a secret of the request and is not shown", w.where)
 	}
+	// Of the headers only credentials: others are often words that reasons have in them.
+	answer.Outcome.Reason = q.given.ShownReason(answer.Outcome.Reason)
 	return answer, pause
 }
 

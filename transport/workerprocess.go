@@ -138,6 +138,7 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 	}
 	answer = readAnswer(line, call.Request.Event())
 	p.hidden.Unshown(answer.Failure, line)
+	answer.Outcome.Reason = p.hidden.ShownReason(answer.Outcome.Reason)
 	// The next exchange overwrites the line's bytes.
 	answer.Outcome.Input = bytes.Clone(answer.Outcome.Input)
 	answer.Outcome.Output = bytes.Clone(answer.Outcome.Output)

@@ -86,5 +86,14 @@ func (s *Secrets) Unshown(f *chain.Failure, said []byte) {
 	}
 }
 
+// ShownReason returns a reason, or what replaces it if it contains a secret: a
+// reason reaches the model, the log and the audit trail.
+func (s *Secrets) ShownReason(reason string) string {
+	if s.In(reason) {
+		return "the reason repeats a secret of the hook and is not shown"
+	}
+	return reason
+}
+
 // Repeats is shown instead of a program's output.
 const Repeats = "repeats a secret of its env and is not shown"
