@@ -123,7 +123,7 @@ func TestTheHooksBehindAPersonHaveTheirOwnTimeAndSeeWhatHeChanged(t *testing.T) 
 
 func TestNobodyAnswersAndTheCallIsDenied(t *testing.T) {
 	r := approvals(t, Options{}, strings.Replace(asksPerson, "60000", "1000", 1))
-	want := `{"decision":"deny","reason":"hook 'person' could not answer and denies on failure: no person answered within 1s"}`
+	want := `{"decision":"deny","reason":"hook 'person' could not answer and denies on failure: no person answered within 750ms"}`
 	if got := r.ask("", preText); got.body != want {
 		t.Errorf("status %d: %s, want %s", got.status, got.body, want)
 	}
@@ -371,7 +371,7 @@ func TestAnAgentIsToldWhyNobodyAnswered(t *testing.T) {
 	r := start(t, Options{
 		AgentsDir: agentDir(t, "asks", "permission: true\npermission_default: ask\npermission_ask_timeout_secs: 1\n"), StateDir: t.TempDir(),
 	})
-	if line := r.turn(aTurn)[0]; !strings.Contains(line, `"message":"denied: permission_default of this agent's profile is ask, and no person answered within 1s"`) {
+	if line := r.turn(aTurn)[0]; !strings.Contains(line, `"message":"denied: permission_default of this agent's profile is ask, and no person answered within 750ms"`) {
 		t.Errorf("the agent is told %s", line)
 	}
 }
