@@ -51,6 +51,11 @@ func (l *loader) folder(f folder) (others []string, err error) {
 			others = append(others, name)
 		}
 	}
+	for _, name := range l.snap.beside(dir) {
+		if path := filepath.Join(dir, name); !l.isOperators(path) && slices.Contains(fileExtensions(), filepath.Ext(name)) {
+			l.warn(filepath.Join(f.path, name), fmt.Sprintf("is ignored: this directory is a volume, whose %ss are the files in %s", f.one, volumeLink))
+		}
+	}
 	if f.before > 0 && len(taken) == 0 {
 		l.fail(f.path, fmt.Errorf("all %d %ss disappeared at once, as if the volume were empty, so nothing changes; "+
 			"to remove the last %s, restart the gateway", f.before, f.one, f.one))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // volumeLink is the symbolic link through which a mounted ConfigMap or Secret
@@ -176,6 +177,23 @@ func (s *snapshot) names(dir string) ([]string, error) {
 	slices.Sort(names)
 	s.listed[dir] = names
 	return names, nil
+}
+
+// beside returns the sorted names of the files that are in a directory but not in
+// its volume, so that names does not return them. Hidden files are left out, and
+// links: those into the volume change a moment before or after it does.
+func (s *snapshot) beside(dir string) []string {
+	if s.pin(dir).link == "" {
+		return nil
+	}
+	entries, _ := os.ReadDir(dir) // what it could not read is not warned of
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains(s.listed[dir], e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // addDefault adds the text that replaces the operator's file, so that the sum

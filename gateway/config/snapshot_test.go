@@ -55,6 +55,22 @@ func TestF5_FilesOfOneVolumeAreNeverReadFromTwoRevisions(t *testing.T) {
 	same(t, "the last that was read", fmt.Sprintf("r%d", updates), last)
 }
 
+func TestWarnings_AChainBesideAVolumeIsIgnoredAndThatIsSaid(t *testing.T) {
+	v := newVolume(t, revision(1))
+	write(t, v.dir, map[string]string{"operators.yaml": "schema: 1\nhooks: []\n", "late.yaml": "schema: 1\nhooks: []\n", "note.txt": "", ".late.yaml": ""})
+	set := loaded(t, Options{ConfigFile: v.path("operators.yaml"), ChainsDir: v.dir})
+	if set.Chains["late"] != nil {
+		t.Error("it is read, though no revision of the volume contains it")
+	}
+	var got []string
+	for _, w := range set.Warnings {
+		if strings.Contains(w.Message, "volume") {
+			got = append(got, w.String())
+		}
+	}
+	same(t, "warnings", []string{v.path("late.yaml") + ": is ignored: this directory is a volume, whose chains are the files in ..data"}, got)
+}
+
 func TestF5_ARevisionThatWasPinnedIsReadThoughAnotherIsThere(t *testing.T) {
 	v := newVolume(t, revision(1))
 	snap := newSnapshot()
