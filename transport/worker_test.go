@@ -261,7 +261,7 @@ func TestT2_AnOverrunFailsItsCallAndNoOther(t *testing.T) {
 			c := told(t, append(steps, "await:"+dir+"/too late", sayAllowLine)...)
 			c.Allowed = 100 * time.Millisecond
 			c.Deadline = time.Now().Add(c.Allowed)
-			same(t, c.Expired(""), w.Ask(t.Context(), c))
+			same(t, c.Expired(""), withoutDetail(w.Ask(t.Context(), c)))
 			if late := time.Since(c.Deadline); late > lifetime/4 {
 				t.Errorf("returned %v after the deadline", late)
 			}
@@ -270,6 +270,45 @@ func TestT2_AnOverrunFailsItsCallAndNoOther(t *testing.T) {
 			if second := pid(t, w); second == first {
 				t.Error("the process was asked again")
 			}
+		})
+	}
+}
+
+// withoutDetail returns a failure without what it says to the operator.
+func withoutDetail(a chain.Answer) chain.Answer {
+	if a.Failure == nil {
+		return a
+	}
+	return chain.Fail(a.Failure.Cause, a.Failure.Text, "")
+}
+
+func TestAnOverrunSaysHowFarTheExchangeCame(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		call func(*testing.T) chain.Call
+		want string
+	}{
+		"it wrote nothing":   {func(t *testing.T) chain.Call { t.Helper(); return told(t, "wait") }, "it wrote nothing; a program that buffers its output must flush it after each line"},
+		"it wrote no line":   {func(t *testing.T) chain.Call { t.Helper(); return told(t, sayAllow, "wait") }, fmt.Sprintf("it wrote %d bytes, but no line break", len(`{"decision":"allow"}`))},
+		"it does not listen": {func(t *testing.T) chain.Call { t.Helper(); return large(t, 0) }, "it did not read the whole call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program := "obey"
+			if name == "it does not listen" {
+				program = "wait"
+			}
+			w := newWorker(t, WorkerOptions{Processes: 1, Backoff: Backoff{Min: 1, Max: 1}, Command: CommandOptions{Argv: self(t, program)}})
+			// The machine may be slow, so the time is doubled until it suffices.
+			allowed := 50 * time.Millisecond
+			eventually(t, "the detail is "+c.want, func() bool {
+				call := c.call(t)
+				call.Allowed = allowed
+				call.Deadline = time.Now().Add(call.Allowed)
+				allowed *= 2
+				answer := w.Ask(t.Context(), call)
+				return answer.Failure != nil && answer.Failure.Detail == c.want
+			})
 		})
 	}
 }
@@ -303,7 +342,7 @@ func givesUp() map[string]func(t *testing.T, w *Worker, c chain.Call) {
 			c.Late = late
 			for c.Allowed = 50 * time.Millisecond; !busy(w); c.Allowed *= 2 {
 				c.Deadline = time.Now().Add(c.Allowed)
-				same(t, c.Expired(""), w.Ask(t.Context(), c))
+				same(t, c.Expired(""), withoutDetail(w.Ask(t.Context(), c)))
 			}
 		}
 	}

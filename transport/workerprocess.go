@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -94,9 +95,22 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 		owed := call
 		owed.Deadline, owed.Allowed, owed.Late = due, patience, chain.Timeout
 		p.owed = &owed
-		return call.Expired(p.stderr.Detail()), true
+		return call.Expired(addDetail(p.heardSoFar(), p.stderr.Detail())), true
 	}
 	return answer, true
+}
+
+// heardSoFar says, for the operator, how far an exchange came that ran out of
+// time. A program that does not flush its output looks like one that hangs.
+func (p *workerProcess) heardSoFar() string {
+	switch n := len(p.answer); {
+	case len(p.unsent) > 0:
+		return "it did not read the whole call"
+	case n == 0:
+		return "it wrote nothing; a program that buffers its output must flush it after each line"
+	default:
+		return fmt.Sprintf("it wrote %d bytes, but no line break", n)
+	}
 }
 
 // grant sets the deadline for writing to and reading from the process.
