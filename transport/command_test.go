@@ -389,6 +389,7 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 	}{
 		"good": {"#!/bin/sh\n", 0o700}, "locked": {"#!/bin/sh\n", 0o600}, "orphan": {"#! /nonexistent/sh -e\n", 0o700},
 		"windows": {"#!/usr/bin/env sh\r\nexit\r\n", 0o700}, "binary": {"\x7fELF\r\n", 0o700}, "bare": {"#!\n", 0o700},
+		"text": {"echo '{\"decision\":\"allow\"}' # déjà vu\n", 0o700}, "void": {"", 0o700},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(file.text), file.mode); err != nil {
 			t.Fatal(err)
@@ -400,6 +401,8 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 		"good":        "",
 		"./binary":    "",
 		"./bare":      "",
+		"./void":      "",
+		"./text":      "./text is a text without an interpreter: begin it with a line like #!/bin/sh",
 		"./locked":    "./locked: permission denied: chmod +x makes it executable",
 		"locked":      "locked: permission denied: chmod +x makes it executable",
 		"./orphan":    "./orphan exists, but the interpreter that it names does not",

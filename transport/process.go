@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -232,9 +233,9 @@ func (p *program) findable() error {
 	return p.scriptable(name)
 }
 
-// scriptable returns why a script's interpreter would not be found. It looks at
-// exactly what the kernel reads, the first line, in which a Windows line end
-// becomes part of the interpreter's name.
+// scriptable returns why a script has no interpreter, or one that would not be
+// found. It looks at exactly what the kernel reads, the first line, in which a
+// Windows line end becomes part of the interpreter's name.
 func (p *program) scriptable(path string) error {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil // opening a pipe would block until its other end is opened
@@ -250,6 +251,8 @@ func (p *program) scriptable(path string) error {
 	line, _, whole := strings.Cut(line, "\n")
 	fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	switch {
+	case !script && isText(start[:n]):
+		return errors.New(p.argv[0] + " is a text without an interpreter: begin it with a line like #!/bin/sh")
 	case !script || !whole || len(fields) == 0:
 		return nil
 	case strings.HasSuffix(line, "\r"):
@@ -258,6 +261,12 @@ func (p *program) scriptable(path string) error {
 		return errors.New(p.argv[0] + noInterpreter)
 	}
 	return nil
+}
+
+// isText reports whether a file begins as no program does: without any control
+// characters but those of a text.
+func isText(start []byte) bool {
+	return len(start) > 0 && !bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f })
 }
 
 const (
