@@ -148,6 +148,9 @@ func TestACommandRelaysOnlyWhatAGatewaySaid(t *testing.T) {
 		"a deny without a reason":  {client: "kiro", decision: "deny", body: `{"decision":"deny"}`, want: Command{Exit: 2, Stderr: []byte("denied\n")}},
 		"no decision":              {client: "codex", body: `{}`, err: `the header X-Hookgate-Decision of the answer is not a decision: ""`},
 		"no such decision":         {client: "codex", decision: "Allow", body: `{}`, err: `the header X-Hookgate-Decision of the answer is not a decision: "Allow"`},
+		"a deny with an allow":     {client: "claude-code", decision: "deny", body: `{}`, err: `the header X-Hookgate-Decision of the answer is "deny", and its body says something else`},
+		"the same, said":           {client: "kiro", decision: "deny", body: `{"decision":"allow"}`, err: `the header X-Hookgate-Decision of the answer is "deny", and its body says something else`},
+		"an allow with a deny":     {client: "goose", decision: "allow", body: `{"decision":"block"}`, err: `the header X-Hookgate-Decision of the answer is "allow", and its body says something else`},
 		"nothing":                  {client: "codex", decision: "allow", err: `the answer is not a JSON object: no JSON value`},
 		"a cut answer":             {client: "codex", decision: "allow", body: `{"a":`, err: `the answer is not a JSON object: the JSON text is cut short`},
 	} {

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -48,6 +50,22 @@ func (c *Client) Command(a Answer) Command {
 	return Command{Exit: 2, Stderr: []byte(reason + "\n")}
 }
 
+// contradicts reports whether a body says the opposite of its header. Some clients
+// read the one and some the other, so that neither alone may allow.
+func (c *Client) contradicts(d chain.Decision, o object, body []byte) bool {
+	switch said := text(o.member("decision")); d {
+	case chain.Deny, chain.Undecided:
+		allows := template(bytes.TrimSpace(body))
+		return said == chain.Allow.String() || slices.ContainsFunc(c.events, func(e event) bool {
+			return e.at != 0 && (e.allow == allows || e.explicitAllow == allows)
+		})
+	case chain.Allow:
+		return said == chain.Deny.String() || said == "block"
+	case chain.Modify, chain.Replace:
+	}
+	return false
+}
+
 // Relay converts a gateway's HTTP answer as [Client.Command] does: decision is
 // its header X-Hookgate-Decision, body its body. It returns an error if that is
 // not an answer to this client.
@@ -59,6 +77,9 @@ func (c *Client) Relay(decision string, body []byte) (Command, error) {
 		o, err := readObject(body)
 		if err != nil {
 			return Command{}, fmt.Errorf("the answer is not a JSON object: %w", err)
+		}
+		if c.contradicts(d, o, body) {
+			return Command{}, fmt.Errorf("the header X-Hookgate-Decision of the answer is %q, and its body says something else", decision)
 		}
 		reason, _ := o.find("reason")
 		return c.Command(Answer{Body: body, Decision: d, Reason: text(reason)}), nil

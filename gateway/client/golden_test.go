@@ -121,6 +121,9 @@ func shown(c *Client, name string, a Answer) string {
 	if a.Degraded != chain.Undecided {
 		degraded = ", degraded from " + a.Degraded.String()
 	}
+	if _, err := c.Relay(a.Decision.String(), a.Body); err != nil { // a gateway's own answers never are contradictory
+		degraded += ", not relayed: " + err.Error()
+	}
 	cmd := c.Command(a)
 	return fmt.Sprintf("%s: %s%s\n  %d %s\n  exit %d, stdout %q, stderr %q\n", name, a.Decision, degraded, a.Status, a.Body, cmd.Exit, cmd.Stdout, cmd.Stderr)
 }

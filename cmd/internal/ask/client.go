@@ -129,7 +129,7 @@ func (p *Program) relay(ctx context.Context, c *client.Client, route, token stri
 	if len(body) > maxText {
 		return client.Command{}, fmt.Errorf("%w: it is longer than %d bytes", errUnreadable, maxText)
 	}
-	answer, err := c.Relay(resp.Header.Get("X-Hookgate-Decision"), body)
+	answer, err := c.Relay(strings.Join(resp.Header.Values("X-Hookgate-Decision"), ", "), body)
 	if err != nil {
 		return client.Command{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
