@@ -573,7 +573,7 @@ func TestC12_ConditionsThatTakeTheTimeDeny(t *testing.T) {
 		} {
 			c := newChain(t, Options{Name: "test", Budget: time.Second, OnUncovered: AllowUncovered, Participants: tc.participants})
 			v := c.Decide(t.Context(), request(t, preText), 0)
-			want := Outcome{Decision: Deny, Reason: "hook '" + tc.by + "' could not answer within the chain's budget of 1000 ms: was not asked, since no time was left"}
+			want := Outcome{Decision: Deny, Reason: "hook '" + tc.by + "' could not answer within the chain's budget of 1000 ms: was not asked: no time was left"}
 			if diff := cmp.Diff(want, v.Outcome); diff != "" {
 				t.Errorf("%s: outcome (-want +got):\n%s", name, diff)
 			}
