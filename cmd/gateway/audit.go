@@ -184,6 +184,9 @@ func (p *program) readAudit(file string, quiet bool, filter recordFilter, noted 
 	case last.Last == 0:
 		p.complain("gateway audit: %s contains no records\n", file)
 	case last.Last > 0:
+		if last.First > 1 {
+			p.complain("gateway audit: the records before %d are not in these files: they were deleted (HOOKGATE_AUDIT_FILE_KEEP) or moved away\n", last.First)
+		}
 		p.complain("gateway audit: the hash chain of records %d to %d is intact; head %d:%x\n", last.First, last.Last, last.Last, last.SHA256)
 	}
 	if last.Last == noted.n && fmt.Sprintf("%x", last.SHA256) == noted.sha256 {

@@ -72,6 +72,10 @@ func TestTheAuditTrailOfAGatewayIsReadAndVerified(t *testing.T) {
 	if got := read("--verify", "--head", noted); got.code != 1 || !strings.Contains(got.stderr, "this chain does not contain the head ") {
 		t.Errorf("the end cut off: %+v", got)
 	}
+	rewrite(second)
+	if got := read("--verify"); got.code != 0 || !strings.Contains(got.stderr, "the records before 2 are not in these files: ") {
+		t.Errorf("the first record is gone, and nothing says so: %+v", got)
+	}
 	rewrite(strings.Replace(first, `"decision":"allow"`, `"decision":"deny"`, 1) + "\n" + second)
 	if got := read(); got.code != 1 || !strings.Contains(got.stderr, "audit.jsonl:2: the chain is broken: record 2 does not match the line before it") || !strings.Contains(got.stderr, "is broken after the first record, 1, which may itself have been changed") {
 		t.Errorf("a record was changed: %+v", got)
