@@ -162,7 +162,7 @@ func TestTheTrailInADatabaseIsReadBack(t *testing.T) {
 			t.Errorf("%s: %d records, want %d", args, len(got), want)
 		}
 	}
-	if said, complaint, err := runAudit(t, program, url, "--verify"); err == nil || said != "" || !strings.Contains(complaint, "have no chain") {
+	if said, complaint, err := runAudit(t, program, url, "--verify"); err == nil || said != "" || !strings.Contains(complaint, "have no hash chain") {
 		t.Errorf("what has no chain is verified: %v: %s%s", err, said, complaint)
 	}
 	server.Stop()
