@@ -115,7 +115,7 @@ func TestE3_WhatCannotBeReadIsRefused(t *testing.T) {
 }
 
 func FuzzLiteral(f *testing.F) {
-	for _, seed := range []string{"169.254.169.254", "2852039166", "0251.0376.0251.0376", "0xa9fea9fe", "1.2.3.08", "0o7", "0b1", "1_0", "fe80::1%eth0", "hooks.example.com", "4294967296"} {
+	for _, seed := range []string{"169.254.169.254", "2852039166", "0251.0376.0251.0376", "0xa9fea9fe", "1.2.3.08", "0o7", "0b1", "1_0", "fe80::1%eth0", "hooks.example.com", "4294967296", "0", "0.0.0.0", "::"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, host string) {
