@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/cmd/internal/bearer"
 	"github.com/hookgate/hookgate/gateway/approval"
 )
 
@@ -255,9 +256,9 @@ func (c *approvalsCommand) readInput() ([]byte, error) {
 	var err error
 	switch {
 	case c.input == "-":
-		input, err = io.ReadAll(io.LimitReader(c.program.stdin, approval.MaxCall+1))
+		input, err = readCall(c.program.stdin)
 	case strings.HasPrefix(c.input, "@"):
-		input, err = os.ReadFile(c.input[1:])
+		input, err = readCallFile(c.input[1:])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read --input: %w", err)
@@ -266,6 +267,19 @@ func (c *approvalsCommand) readInput() ([]byte, error) {
 		return nil, fmt.Errorf("--input is not JSON: %w", err)
 	}
 	return bytes.TrimSpace(input), nil
+}
+
+// readCall reads one byte more than a call may have at most, which the gateway
+// then refuses.
+func readCall(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, approval.MaxCall+1)) }
+
+func readCallFile(name string) ([]byte, error) {
+	f, err := os.Open(name) //nolint:gosec // named by the user who runs this
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	return readCall(f)
 }
 
 // call sends a request to the gateway. For a status other than 200, the error
@@ -280,11 +294,11 @@ func (c *approvalsCommand) call(ctx context.Context, method, path string, body [
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if c.tokenFile != "" {
-		token, err := os.ReadFile(c.tokenFile)
+		header, err := bearer.Authorization(c.tokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read --token-file: %w", err)
+			return nil, fmt.Errorf("cannot use --token-file: %w", err)
 		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		req.Header.Set("Authorization", header)
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},

@@ -125,7 +125,7 @@ func TestWhatDoesNotWorkIsSaid(t *testing.T) {
 		{[]string{"list", "--url", "http://127.0.0.1:1"}, 1, "cannot reach the gateway"},
 		{[]string{"allow", "x", "--input", "{", "--url", conflict}, 1, "--input is not JSON"},
 		{[]string{"allow", "x", "--input", "@" + gone, "--url", conflict}, 1, "cannot read --input"},
-		{[]string{"allow", "x", "--token-file", gone, "--url", conflict}, 1, "cannot read --token-file"},
+		{[]string{"allow", "x", "--token-file", gone, "--url", conflict}, 1, "cannot use --token-file"},
 		{[]string{"grant", "x"}, 2, `"grant" is not one of list, allow, deny`},
 		{[]string{"allow"}, 2, "allow needs the id of one approval"},
 		{[]string{"deny", "x", "y"}, 2, "deny needs the id of one approval"},

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookgate/hookgate/cmd/internal/bearer"
 	"github.com/hookgate/hookgate/gateway/setup"
 )
 
@@ -115,11 +116,11 @@ func (p *program) tryCommand(ctx context.Context, client string, path setup.Path
 func (p *program) reaches(ctx context.Context, path setup.Path, question []byte) error {
 	headers := map[string]string{}
 	if path.TokenFile != "" {
-		token, err := os.ReadFile(path.TokenFile)
+		header, err := bearer.Authorization(path.TokenFile)
 		if err != nil {
 			return err
 		}
-		headers["Authorization"] = "Bearer " + strings.TrimSpace(string(token))
+		headers["Authorization"] = header
 	}
 	_, err := post(ctx, path.Route, headers, question)
 	return err

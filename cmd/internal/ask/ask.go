@@ -21,11 +21,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hookgate/hookgate/cmd/internal/bearer"
 	"github.com/hookgate/hookgate/gateway/client"
 )
 
@@ -181,15 +181,10 @@ func (p *Program) token(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // named by the user who runs this
+	header, err := bearer.Authorization(file)
 	if err != nil {
 		p.complain("%s: --token-file: %v", p.Name, err)
 		return "", errNoToken
 	}
-	token := strings.TrimSpace(string(text))
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		p.complain("%s: --token-file: %s does not contain exactly one token", p.Name, file)
-		return "", errNoToken
-	}
-	return "Bearer " + token, nil
+	return header, nil
 }

@@ -117,7 +117,7 @@ func (p *Program) relay(ctx context.Context, c *client.Client, route, token stri
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing was written to it
 	if resp.StatusCode != http.StatusOK {
-		return client.Command{}, fmt.Errorf("%w %d", errStatus, resp.StatusCode)
+		return client.Command{}, fmt.Errorf("%w %d%s", errStatus, resp.StatusCode, hint(resp.StatusCode))
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return client.Command{}, fmt.Errorf("%w: it has the Content-Encoding %.40q", errUnreadable, coding)
@@ -134,6 +134,14 @@ func (p *Program) relay(ctx context.Context, c *client.Client, route, token stri
 		return client.Command{}, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return answer, nil
+}
+
+// hint is what a status suggests about the command line.
+func hint(status int) string {
+	if status == http.StatusNotFound {
+		return ": --url names a chain that it does not have, or not the address of its main listener"
+	}
+	return ""
 }
 
 // direct returns an HTTP client that connects only to the given address: no

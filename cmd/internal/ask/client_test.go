@@ -122,6 +122,7 @@ func failures(t *testing.T) map[string]struct {
 		"hanging":           {url: gatewayThat(t, hangs), args: []string{"--timeout", "50ms"}, says: "the gateway did not answer within 50ms"},
 		"hanging midway":    {url: gatewayThat(t, hangsMidway), args: []string{"--timeout", "50ms"}, says: "the gateway did not answer within 50ms"},
 		"status 500":        {url: says(500, "X", "", `{}`), says: "the gateway answered with status 500"},
+		"status 404":        {url: says(404, "X", "", `{}`), says: "the gateway answered with status 404: --url names a chain that it does not have, or not the address of its main listener"},
 		"status 204":        {url: says(204, "X", "", ``), says: "the gateway answered with status 204"},
 		"a redirect":        {url: says(307, "Location", "/", `{}`), says: "the gateway answered with status 307"},
 		"another server":    {url: says(200, "X-Hookgate-Decision", "", `{}`), says: "the gateway's answer is not valid"},
