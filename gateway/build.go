@@ -354,7 +354,9 @@ func (b *builder) command(h *config.Hook) (binding, error) {
 	if c.Processes == 0 || b.dry {
 		return settled(h, "command")(transport.NewCommand(o))
 	}
-	return settled(h, "worker")(transport.NewWorker(transport.WorkerOptions{Command: o, Processes: c.Processes, Patience: h.Timeout}))
+	return settled(h, "worker")(transport.NewWorker(transport.WorkerOptions{
+		Command: o, Processes: c.Processes, Patience: h.Timeout, BindAnswers: c.BindAnswers,
+	}))
 }
 
 // environment returns the environment of a subprocess: the base that all share,

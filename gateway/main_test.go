@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,16 @@ func TestMain(m *testing.M) {
 	case "worker":
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 			fmt.Printf("{\"decision\":\"deny\",\"reason\":\"pid %d\"}\n", os.Getpid())
+		}
+	case "replays": // a worker that answers every call with its first answer
+		said := ""
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); fmt.Println(said) {
+			var call struct {
+				ID string `json:"webhook_id"`
+			}
+			if said == "" && json.Unmarshal(lines.Bytes(), &call) == nil {
+				said = fmt.Sprintf(`{"decision":"allow","webhook_id":%q}`, call.ID)
+			}
 		}
 	case "environment":
 		fmt.Printf("{\"decision\":\"deny\",\"reason\":%q}\n", strings.Join(os.Environ(), " "))

@@ -284,6 +284,18 @@ func TestAnAnswerThatIsBoundIsTakenOnce(t *testing.T) {
 	}
 }
 
+func TestAWorkersAnswerThatIsBoundIsTakenOnce(t *testing.T) {
+	dir := files(t, map[string]string{"hooks.yaml": "schema: 1\nhooks:\n  - {name: h, bind_answers: true, worker: {processes: 1}, " + self(t, "replays") + "}\n"})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml"})
+	if decision, reason := r.decide("", preText); decision != "allow" {
+		t.Errorf("%s: %s", decision, reason)
+	}
+	const want = "hook 'h' could not answer and denies on failure: gave an answer that does not prove that it belongs to this call: its field webhook_id is that of another call"
+	if decision, reason := r.decide("", preText); decision != "deny" || reason != want {
+		t.Errorf("%s: %s", decision, reason)
+	}
+}
+
 func TestAFunctionIsAskedOverItsInvokeAPI(t *testing.T) {
 	hook := newHookServer(t, answers(`{"statusCode":200,"headers":{},"body":"{\"decision\":\"allow\"}","isBase64Encoded":false,"cookies":null}`))
 	r, _ := remote(t, hook.URL+"/2015-03-31/functions/function/invocations", "unwrap: lambda_invoke")

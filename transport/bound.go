@@ -1,7 +1,12 @@
 package transport
 
 import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hookgate/hookgate/chain"
 )
@@ -27,7 +32,59 @@ func bound(checker AnswerChecker, a chain.Answer, body []byte, q question) chain
 		return a
 	}
 	if err := checker.CheckBoundAnswer(body, q.id, q.body); err != nil {
-		return chain.Fail(chain.Malformed, fmt.Sprintf("gave an answer that does not prove that it belongs to this call: %v", err), excerpt(body))
+		return unbound(err, body)
 	}
 	return a
+}
+
+func unbound(err error, said []byte) chain.Answer {
+	return chain.Fail(chain.Malformed, fmt.Sprintf("gave an answer that does not prove that it belongs to this call: %v", err), excerpt(said))
+}
+
+// fieldID is the field in which a worker with bound answers receives the id of
+// a call, and in which its answer repeats it. A remote participant's answer has
+// it too (package signature).
+const fieldID = "webhook_id"
+
+var (
+	errOwnID   = errors.New("the call has a field " + fieldID + " of its own")
+	errNoID    = errors.New("it does not repeat the field " + fieldID)
+	errOtherID = errors.New("its field " + fieldID + " is that of another call")
+)
+
+// newID returns the id of a call. The prefix follows Standard Webhooks; the
+// rest is random.
+func newID() string { return "msg_" + rand.Text() }
+
+// appendBound appends the envelope with the id of the call as its first field.
+// It returns errOwnID if the envelope has that field, in any case of its
+// letters: then a participant could read either.
+func appendBound(dst, envelope []byte, id string) ([]byte, error) {
+	owned := false
+	err := chain.ReadInnerObject(envelope, func(name []byte, _ json.RawMessage, _ int) error {
+		owned = owned || strings.EqualFold(string(name), fieldID)
+		return nil
+	})
+	if owned {
+		err = errOwnID
+	}
+	if err != nil {
+		return dst, err
+	}
+	open := bytes.IndexByte(envelope, '{') + 1
+	dst = append(dst, envelope[:open]...)
+	dst = fmt.Appendf(dst, `"%s":"%s",`, fieldID, id) // an envelope always has more fields
+	return append(dst, envelope[open:]...), nil
+}
+
+// repeatedID is the id that an answer repeats, or empty if there is none.
+// readAnswer has accepted the answer.
+func repeatedID(answer []byte) (id string) {
+	_ = chain.ReadInnerObject(answer, func(name []byte, value json.RawMessage, _ int) error {
+		if string(name) == fieldID {
+			id, _ = chain.ReadString(value)
+		}
+		return nil
+	})
+	return id
 }

@@ -1,9 +1,12 @@
 package transport
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookgate/hookgate/chain"
 	"github.com/hookgate/hookgate/transport/signature"
@@ -179,5 +182,93 @@ func TestT9_CachedCrossedAndReplayedAllowsAreFailures(t *testing.T) {
 			}
 			asking.Wait()
 		})
+	}
+}
+
+// bindsAnswers is an obedient worker whose answers must repeat the ids of their
+// calls.
+func bindsAnswers(t *testing.T) *Worker {
+	t.Helper()
+	return newWorker(t, WorkerOptions{
+		Processes: 1, BindAnswers: true, Backoff: Backoff{Min: 1, Max: 1}, Command: CommandOptions{Argv: self(t, "obey")},
+	})
+}
+
+func TestT9_AWorkersAnswerHasToRepeatTheIdOfItsCall(t *testing.T) {
+	t.Parallel()
+	denied := chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: "no"}}
+	for name, c := range map[string]struct {
+		step  string
+		want  chain.Answer
+		fails string // the failure's text, instead of want
+		kept  bool   // the process is
+	}{
+		"an allow with it":                  {step: `bound:"decision":"allow"`, want: allowing(), kept: true},
+		"a rewrite with it":                 {step: `bound:"decision":"modify","input":{"a":1}`, want: chain.Answer{Outcome: chain.Outcome{Decision: chain.Modify, Input: json.RawMessage(`{"a":1}`)}}, kept: true},
+		"a deny with it":                    {step: `bound:"decision":"deny","reason":"no"`, want: denied, kept: true},
+		"a deny without it":                 {step: `say:{"decision":"deny","reason":"no"}` + "\n", want: denied, kept: true},
+		"a deny with that of another call":  {step: `stale:"decision":"deny","reason":"no"`, want: denied},
+		"an allow without it":               {step: sayAllowLine, fails: unshown + "it does not repeat the field webhook_id"},
+		"an allow with a number":            {step: `say:{"decision":"allow","webhook_id":1}` + "\n", fails: unshown + "it does not repeat the field webhook_id"},
+		"an allow with that of another":     {step: `stale:"decision":"allow"`, fails: unshown + "its field webhook_id is that of another call"},
+		"a rewrite with that of another":    {step: `stale:"decision":"modify","input":{"a":1}`, fails: unshown + "its field webhook_id is that of another call"},
+		"an allow that has it in its input": {step: `say:{"decision":"modify","input":{"webhook_id":"msg_x"}}` + "\n", fails: unshown + "it does not repeat the field webhook_id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := bindsAnswers(t)
+			first := pid(t, w) // also the other call
+			got := w.Ask(t.Context(), told(t, c.step))
+			if c.fails == "" {
+				same(t, c.want, got)
+			} else if got.Failure == nil || got.Failure.Cause != chain.Malformed || got.Failure.Text != c.fails {
+				t.Errorf("answer %+v with failure %+v, want it to fail as malformed: %s", got.Outcome, got.Failure, c.fails)
+			}
+			if kept := pid(t, w) == first; kept != c.kept {
+				t.Errorf("the process is kept: %v, want %v", kept, c.kept)
+			}
+		})
+	}
+}
+
+// Without ids, the second line would be the answer to the second call.
+func TestT9_ASecondAnswerThatComesAfterTheNextCallIsNotTakenForItsAnswer(t *testing.T) {
+	t.Parallel()
+	w := bindsAnswers(t)
+	same(t, allowing(), w.Ask(t.Context(), told(t, `bound:"decision":"allow"`)))
+	got := w.Ask(t.Context(), told(t, `stale:"decision":"allow"`, `bound:"decision":"deny","reason":"no"`))
+	if got.Failure == nil {
+		t.Fatalf("the second call was answered with %+v", got.Outcome)
+	}
+	same(t, allowing(), w.Ask(t.Context(), told(t, `bound:"decision":"allow"`)))
+}
+
+func TestT9_TheIdOfACallStandsBesideWhatItsEnvelopeHas(t *testing.T) {
+	t.Parallel()
+	const id, envelope = "msg_A", ` {"hook_schema":1,"x":{"webhook_id":"theirs"},"input":"\"webhook_id\""}`
+	got, err := appendBound([]byte("kept "), []byte(envelope), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `kept  {"webhook_id":"msg_A","hook_schema":1,"x":{"webhook_id":"theirs"},"input":"\"webhook_id\""}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("envelope (-want +got):\n%s", diff)
+	}
+}
+
+func TestT9_ACallWithAnIdOfItsOwnIsNotAsked(t *testing.T) {
+	t.Parallel()
+	w := bindsAnswers(t)
+	first := pid(t, w)
+	for _, name := range []string{"webhook_id", "Webhook_ID", `webhook\u005fid`} {
+		req, err := chain.ParseRequest([]byte(`{"hook_schema":1,"event":"pre_tool_use","workspace":"/","agent_id":"a","tool_call_id":"c","tool_name":"t","input":["bound:\"decision\":\"allow\""],"` + name + `":"msg_mine"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := chain.Fail(chain.Malformed, "was not asked: the call has a field webhook_id of its own, so its answer could not be told from another's", "")
+		same(t, want, w.Ask(t.Context(), call(req, plenty)))
+	}
+	if second := pid(t, w); second != first {
+		t.Error("the process was replaced")
 	}
 }

@@ -33,8 +33,9 @@ const lifetime = time.Minute
 // performer is the test binary as a well-behaved or hostile subprocess. It
 // performs its steps in order and exits with status 0.
 type performer struct {
-	stdin *bufio.Reader
-	read  []byte // result of the last read
+	stdin  *bufio.Reader
+	read   []byte // result of the last read
+	before []byte // result of the read before it
 }
 
 func newPerformer() *performer { return &performer{stdin: bufio.NewReader(os.Stdin)} }
@@ -77,6 +78,10 @@ func (h *performer) step(verb, arg string) {
 		must2(os.Stdin.Read(make([]byte, number(arg))))
 	case "say":
 		must2(os.Stdout.WriteString(arg))
+	case "bound": // answer with these fields and the id of the current call
+		h.answerTo(h.read, arg)
+	case "stale": // the same with the id of the previous call
+		h.answerTo(h.before, arg)
 	case "file": // write a file's contents to stdout
 		must2(os.Stdout.Write(must2(os.ReadFile(arg))))
 	case "endless": // repeat it until stdout is closed
@@ -134,8 +139,17 @@ func (h *performer) step(verb, arg string) {
 
 func (h *performer) line() bool {
 	line, err := h.stdin.ReadBytes('\n')
-	h.read = line
+	h.before, h.read = h.read, line
 	return err == nil
+}
+
+// answerTo answers the call in an envelope that has an id.
+func (*performer) answerTo(envelope []byte, fields string) {
+	var call struct {
+		ID string `json:"webhook_id"`
+	}
+	must(json.Unmarshal(envelope, &call))
+	must2(fmt.Printf("{%s,\"webhook_id\":%q}\n", fields, call.ID))
 }
 
 func (*performer) child(arg string, sys *syscall.SysProcAttr) {

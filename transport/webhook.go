@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -221,9 +220,8 @@ func (w *Webhook) askWithinLimit(ctx context.Context, call chain.Call) (chain.An
 	defer w.calls.leave()
 
 	q := question{
-		body: call.Request.JSON(),
-		// The prefix follows Standard Webhooks; the rest is random.
-		id:          "msg_" + rand.Text(),
+		body:        call.Request.JSON(),
+		id:          newID(),
 		traceparent: traceparent(ctx),
 		deadline:    call.Deadline,
 		late:        call.Late,

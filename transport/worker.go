@@ -25,6 +25,9 @@ type WorkerOptions struct {
 	Patience time.Duration
 	// Backoff is the delay before a failed process is restarted.
 	Backoff Backoff
+	// BindAnswers gives every call an id, in the field "webhook_id" of its
+	// envelope, that the answer must repeat unless it is a deny.
+	BindAnswers bool
 }
 
 // Backoff is the delay before a restart: Min after the first failure, doubled
@@ -65,7 +68,7 @@ func (b Backoff) withDefaults() (Backoff, error) {
 // writes one envelope per line to stdin and reads one decision object per line
 // from stdout, in order, with one call at a time per process.
 //
-// Only the order ties an answer to its request. A process that is out of step
+// Unless answers are bound, only the order ties an answer to its request. A process that is out of step
 // is therefore never used again. When a caller gives up, by hanging up or
 // because its time was short, the process gets no other request until it has
 // answered, and that answer is discarded. Were the process killed instead, a
@@ -75,6 +78,7 @@ type Worker struct {
 	maxResponse int64
 	patience    time.Duration
 	backoff     Backoff
+	binds       bool
 	calls       limit
 	gate        gate
 	pool        *pool
@@ -108,7 +112,7 @@ func NewWorker(o WorkerOptions) (*Worker, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w := &Worker{
-		program: program, maxResponse: response, patience: o.Patience, backoff: backoff,
+		program: program, maxResponse: response, patience: o.Patience, backoff: backoff, binds: o.BindAnswers,
 		calls: limit{max: int64(inFlight)}, pool: newPool(o.Processes), stop: stop,
 	}
 	for seat := range o.Processes {
@@ -166,7 +170,7 @@ func (w *Worker) live(ctx context.Context) fall {
 		return fall{cause: f.Cause, why: "it " + f.Text, detail: f.Detail}
 	}
 	defer running.close()
-	p := newWorkerProcess(running)
+	p := newWorkerProcess(running, w.binds)
 	w.pool.offer(p)
 	select {
 	case <-running.exited:

@@ -456,7 +456,7 @@ func TestWhatAProcessDoesWithAnAnswerThatNobodyWaitsForCountsAsInAnyCall(t *test
 		"never ends":         {[]string{sayAllow, "wait"}, "the last one timed out after 500 ms"},
 		"answers twice":      {[]string{"await:GO", sayAllowLine + sayAllowLine}, "the last one wrote more than its answer"},
 		"answers too much":   {[]string{"await:GO", "endless:x"}, "the last one answered with more than 1024 bytes"},
-		"answers nonsense":   {[]string{"await:GO", "say:x\n"}, "the last one did not answer with one decision object on one line"},
+		"answers nonsense":   {[]string{"await:GO", "say:x\n"}, "the last one did not answer with one decision object"},
 		"dies":               {[]string{"await:GO", "exit:1"}, "the last one exited with status 1"},
 		"closes its stdout":  {[]string{"await:GO", "close:1", "wait"}, "the last one closed its stdin or stdout"},
 		"dies, and a daemon": {[]string{"daemon:01,MARK", "await:GO", "exit:1"}, "the last one exited with status 1"},
@@ -520,7 +520,7 @@ func TestAFailureIsFollowedByItsBackoff(t *testing.T) {
 	}{
 		"after a death":    {[]string{"grumble:secret of another call", "exit:1"}, "the last one exited with status 1", "stderr: secret of another call"},
 		"after a disorder": {[]string{sayAllowLine + "x"}, "the last one wrote more than its answer", ""},
-		"after an answer":  {[]string{"say:x\n"}, "the last one did not answer with one decision object on one line", `invalid character 'x' at start of value in "x"`},
+		"after an answer":  {[]string{"say:x\n"}, "the last one did not answer with one decision object", `invalid character 'x' at start of value in "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

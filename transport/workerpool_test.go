@@ -12,7 +12,7 @@ import (
 )
 
 // idleProcess is a process that is never actually used.
-func idleProcess() *workerProcess { return newWorkerProcess(&process{}) }
+func idleProcess() *workerProcess { return newWorkerProcess(&process{}, false) }
 
 // took is what a call got from the pool, and after how long.
 type took struct {

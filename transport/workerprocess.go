@@ -29,7 +29,9 @@ const (
 // may belong to another caller's call, written late.
 type workerProcess struct {
 	*process
+	binds bool // answers must repeat the id of their call
 	// State with which an interrupted exchange is continued.
+	id       string // of the call, if binds is set
 	question []byte
 	unsent   []byte // rest of the question
 	answer   []byte // as received so far
@@ -49,8 +51,8 @@ type workerProcess struct {
 	back           chan struct{} // closed once it is retired and not taken
 }
 
-func newWorkerProcess(running *process) *workerProcess {
-	return &workerProcess{process: running, back: make(chan struct{})}
+func newWorkerProcess(running *process, binds bool) *workerProcess {
+	return &workerProcess{process: running, binds: binds, back: make(chan struct{})}
 }
 
 // ask writes one request and reads one answer. asked is false if the process
@@ -88,7 +90,9 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 	case err != nil:
 		return p.lost(call), true
 	}
-	p.question = append(append(p.question[:0], call.Request.Line()...), '\n')
+	if err := p.pose(call.Request.Line()); err != nil {
+		return chain.Fail(chain.Malformed, fmt.Sprintf("was not asked: %v, so its answer could not be told from another's", err), ""), true
+	}
 	p.unsent, p.answer = p.question, p.answer[:0]
 	answer, ended := p.hear(call, limit)
 	if !ended {
@@ -98,6 +102,19 @@ func (p *workerProcess) ask(ctx context.Context, call chain.Call, limit int64, p
 		return call.Expired(addDetail(p.heardSoFar(), p.stderr.Detail())), true
 	}
 	return answer, true
+}
+
+// pose makes the line that is written to the process.
+func (p *workerProcess) pose(envelope []byte) (err error) {
+	p.question = p.question[:0]
+	if p.binds {
+		p.id = newID()
+		p.question, err = appendBound(p.question, envelope, p.id)
+	} else {
+		p.question = append(p.question, envelope...)
+	}
+	p.question = append(p.question, '\n')
+	return err
 }
 
 // heardSoFar says, for the operator, how far an exchange came that ran out of
@@ -150,7 +167,7 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 	case more:
 		return p.unruly(call, "wrote more than its answer"), true
 	}
-	answer = readAnswer(line, call.Request.Event())
+	answer = p.bound(readAnswer(line, call.Request.Event()), line)
 	p.hidden.Unshown(answer.Failure, line)
 	answer.Outcome.Reason = p.hidden.ShownReason(answer.Outcome.Reason)
 	// The next exchange overwrites the line's bytes.
@@ -161,11 +178,32 @@ func (p *workerProcess) hear(call chain.Call, limit int64) (answer chain.Answer,
 	// suggests that the next line will be no better.
 	if f := answer.Failure; f != nil && f.Cause != chain.WrongDecision {
 		f.Detail = addDetail(f.Detail, p.lastWords(call.Deadline))
-		p.spoil("did not answer with one decision object on one line", f.Detail)
+		p.spoil(f.Text, f.Detail)
 		return answer, true
 	}
 	p.answered = true
 	return answer, true
+}
+
+// bound is [bound] for a worker. A deny with the id of another call stands, but
+// shows that the process is out of step.
+func (p *workerProcess) bound(a chain.Answer, line []byte) chain.Answer {
+	if !p.binds || a.Failure != nil {
+		return a
+	}
+	switch id := repeatedID(line); {
+	case id == p.id:
+		return a
+	case a.Outcome.Decision == chain.Deny:
+		if id != "" {
+			p.spoil("answered with the "+fieldID+" of another call", "")
+		}
+		return a
+	case id == "":
+		return unbound(errNoID, line)
+	default:
+		return unbound(errOtherID, line)
+	}
 }
 
 // exchange writes what is unsent and reads up to the first line break. more

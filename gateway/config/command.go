@@ -25,7 +25,10 @@ type Command struct {
 	// Processes is the number of worker processes; 0 starts a process for each
 	// call.
 	Processes int
-	Limits    Limits
+	// BindAnswers requires the answers of worker processes to repeat the id of
+	// their call.
+	BindAnswers bool
+	Limits      Limits
 }
 
 // command reads a subprocess hook.
@@ -41,6 +44,9 @@ func (r *reading) command(o object) *Command {
 	}
 	if v, ok := o["worker"]; ok {
 		c.Processes = r.worker(v)
+	}
+	if v, ok := o["bind_answers"]; ok {
+		c.BindAnswers = r.bindWorker(v, o)
 	}
 	return c
 }
@@ -122,6 +128,16 @@ func (r *reading) env(v value) (all map[string]string, secrets []string) {
 	}
 	slices.Sort(secrets)
 	return all, slices.Compact(secrets)
+}
+
+// bindWorker reads bind_answers for a command. A process that answers one call
+// and exits cannot mix up answers.
+func (r *reading) bindWorker(v value, o object) bool {
+	if _, ok := o["worker"]; !ok {
+		r.failAt(v.keyAt, v.way, "is for a url hook or a worker: without worker, a process answers only one call")
+	}
+	b, _ := r.boolean(v)
+	return b
 }
 
 func (r *reading) worker(v value) int {

@@ -40,6 +40,7 @@ func (c *Command) fingerprint(d digest) {
 	}
 	d.texts(c.Secrets)
 	d.number(c.Processes)
+	d.flag(c.BindAnswers)
 	c.Limits.fingerprint(d)
 }
 

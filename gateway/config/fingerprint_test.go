@@ -93,7 +93,7 @@ func TestF8_EachValueOfABindingChangesTheFingerprint(t *testing.T) {
 		`url: "https://h", auth: {oauth2: {token_url: "https://u", client_id: a, client_secret: b}}`,
 		`url: "https://h", auth: {oauth2: {token_url: "https://t", client_id: a, client_secret: c}}`,
 		`url: "https://h", auth: {oauth2: {token_url: "https://t", client_id: a, client_secret: b, scopes: [s]}}`,
-		`url: "https://h", bind_answers: true`, `url: "https://h", cloudevents: true`, `url: "https://h", unwrap: lambda_invoke`, `url: "https://h", signing: {secret: a}, bind_answers: true`,
+		`command: [a], worker: {processes: 1}, bind_answers: true`, `url: "https://h", bind_answers: true`, `url: "https://h", cloudevents: true`, `url: "https://h", unwrap: lambda_invoke`, `url: "https://h", signing: {secret: a}, bind_answers: true`,
 		`url: "https://h", signing: {secret: a}, bind_answers: signed`, `url: "https://h", signing: {secret: a}`, `url: "https://h", signing: {secret: [a, b]}`, `url: "https://h", signing: {secret: [b, a]}`,
 		`use: shell, canary: {request: {tool_name: x, input: 1}, expect: deny}`, `use: shell, canary: {request: {tool_name: x, input: 2}, expect: deny}`,
 		`use: shell, canary: {request: {tool_name: x, input: 1}, expect: deny, every: 2m}`,

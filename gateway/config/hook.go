@@ -135,11 +135,11 @@ func owners(key string) []string {
 	switch key {
 	case "env", "dir", "worker":
 		return []string{"command"}
-	case "headers", "auth", "signing", "bind_answers", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms":
+	case "headers", "auth", "signing", "cloudevents", "unwrap", "breaker", "tls", "proxy", "first_call_timeout_ms", "cold_after_ms", "warmup", "max_connection_age_ms":
 		return []string{"url"}
 	case "with":
 		return []string{"use"}
-	case "max_in_flight", "max_request_bytes", "max_response_bytes":
+	case "bind_answers", "max_in_flight", "max_request_bytes", "max_response_bytes":
 		return []string{"command", "url"}
 	}
 	return bindingKeys()

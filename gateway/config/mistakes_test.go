@@ -329,7 +329,7 @@ func mistakes() map[string][]string {
 			`12: hooks[9] "j": bind_answers: want true, false or signed, not a mapping`,
 			`13: hooks[10] "k": bind_answers: signed answers need a shared secret (whsec_…) in signing, and this entry has none`,
 			`14: hooks[11] "l": bind_answers: signed answers need a shared secret (whsec_…) in signing, and this entry has none`,
-			`15: hooks[12] "m": bind_answers is for a url hook, and this is a command hook`,
+			`15: hooks[12] "m": bind_answers: is for a url hook or a worker: without worker, a process answers only one call`,
 			`16: hooks[13] "n": cloudevents: want true or false, not the string "binary"`,
 			`17: hooks[14] "o": unwrap: unknown value "lambda", want lambda_invoke; did you mean "lambda_invoke"?`,
 		},
