@@ -112,7 +112,7 @@ func (b *bench) besideHanging(ctx context.Context, h *lab.Server, fast target, s
 	var excessErr error
 	wait.Go(func() {
 		excess, excessErr = load.Run(ctx, load.Options{
-			URL: fast.server.URL, Body: []byte(slow), Want: "calls to it are in flight", Conns: 4, Rate: 50, Warm: b.warm, Measure: b.measure,
+			URL: fast.server.URL, Body: []byte(slow), Want: "denies on failure: was not asked", Conns: 4, Rate: 50, Warm: b.warm, Measure: b.measure,
 		})
 	})
 	v, err := b.visit(ctx, fast, pace{conns: 8})
