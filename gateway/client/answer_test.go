@@ -73,6 +73,18 @@ func TestTheDepthOfAResultCostsNothing(t *testing.T) {
 	}
 }
 
+func TestD1_AResultWithMoreValuesThanAreComparedIsWithheld(t *testing.T) {
+	values := func(n int) string { return `{"a":[0` + strings.Repeat(",0", n-3) + `]}` } // n values with the object and the array
+	for n, want := range map[int]chain.Decision{mostValues: chain.Replace, mostValues + 1: chain.Deny} {
+		body := `{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Read","tool_input":{},"tool_response":` + values(n) + `}`
+		now := strings.Replace(values(n), "0", "1", 1)
+		a := answerOf(t, "claude-code", body, chain.Outcome{Decision: chain.Replace, Output: json.RawMessage(now)})
+		if a.Decision != want || (a.Degraded == chain.Replace) != (want == chain.Deny) {
+			t.Errorf("%d values: answered %v, degraded from %v", n, a.Decision, a.Degraded)
+		}
+	}
+}
+
 func TestD1_ADenyOfAResultWhoseShapeIsNotKnownEndsTheTurn(t *testing.T) {
 	a := answerOf(t, "claude-code", claudePost, chain.Outcome{Decision: chain.Deny, Reason: "not for you"})
 	if want := `{"continue":false,"stopReason":"not for you"}`; string(a.Body) != want || a.Degraded != chain.Undecided {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -132,24 +133,37 @@ func (o object) checkCase(p path) error {
 
 // step returns a member of an object or an element of an array.
 func (m *member) step(name string) *member {
-	if len(m.value) == 0 || m.value[0] != '[' {
+	if !isArray(m.value) {
 		return m.object().at(name)
 	}
 	i, err := strconv.Atoi(name)
-	elements := list(m.value)
-	if err != nil || i < 0 || i >= len(elements) {
+	if err != nil || i < 0 {
 		return nil
 	}
-	return &member{value: elements[i]}
+	return element(m.value, i)
 }
 
-// list returns the elements of a JSON array, nil if value is not one.
-func list(value json.RawMessage) []json.RawMessage {
-	var elements []json.RawMessage
-	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &elements) != nil {
+// isArray reports whether a JSON value is an array.
+func isArray(value json.RawMessage) bool { return len(value) > 0 && value[0] == '[' }
+
+// element returns an element of a JSON array, nil if it has fewer. It does not
+// read the elements behind it: there can be millions.
+func element(array json.RawMessage, i int) *member {
+	d := json.NewDecoder(bytes.NewReader(array))
+	if _, err := d.Token(); err != nil { // the opening bracket
 		return nil
 	}
-	return elements
+	for d.More() {
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return nil
+		}
+		if i == 0 {
+			return &member{value: value}
+		}
+		i--
+	}
+	return nil
 }
 
 // text returns the string that value contains, "" if it is not a string.

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func opencodeShape(r result) ([]byte, bool) {
 // mcpShape converts a result to that of an MCP tool.
 func mcpShape(r result) ([]byte, bool) {
 	claim := strconv.AppendBool(nil, r.isError)
-	if o, err := readObject(r.now); err == nil && list(o.member("content")) != nil {
+	if o, err := readObject(r.now); err == nil && isArray(o.member("content")) {
 		if is := o.member("isError"); string(is) == string(claim) || is == nil && !r.isError {
 			return r.now, true
 		}
@@ -67,9 +68,14 @@ func mcpShape(r result) ([]byte, bool) {
 // sameShaped accepts a result only if it has the shape of the one it replaces.
 func sameShaped(r result) ([]byte, bool) { return r.now, sameShape(r.was, r.now) }
 
+// mostValues is how many JSON values of a result are compared. A body can hold
+// millions, and comparing them would take seconds and gigabytes.
+const mostValues = 100_000
+
 // sameShape reports whether a value can replace another: the same JSON type,
 // every member that the other has, and the same number of elements. Members
-// that distinguish kinds of results must have the same value.
+// that distinguish kinds of results must have the same value. Values with more
+// than mostValues in them are never of the same shape.
 func sameShape(was, now json.RawMessage) bool {
 	old, err := tree(was)
 	if err != nil {
@@ -84,9 +90,53 @@ func sameShape(was, now json.RawMessage) bool {
 func tree(value json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber() // all numbers have one type, whatever their size
-	var v any
-	err := d.Decode(&v)
-	return v, err
+	left := mostValues
+	return grow(d, &left)
+}
+
+var errTooManyValues = errors.New("it has too many values")
+
+// grow reads the next value, and as many values in it as are left.
+func grow(d *json.Decoder, left *int) (any, error) {
+	if *left--; *left < 0 {
+		return nil, errTooManyValues
+	}
+	switch token, err := d.Token(); token {
+	case json.Delim('['):
+		return growArray(d, left)
+	case json.Delim('{'):
+		return growObject(d, left)
+	default:
+		return token, err
+	}
+}
+
+func growArray(d *json.Decoder, left *int) (any, error) {
+	elements := []any{}
+	for d.More() {
+		v, err := grow(d, left)
+		if err != nil {
+			return nil, err
+		}
+		elements = append(elements, v)
+	}
+	_, err := d.Token() // the closing bracket
+	return elements, err
+}
+
+func growObject(d *json.Decoder, left *int) (any, error) {
+	members := map[string]any{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if members[name.(string)], err = grow(d, left); err != nil { //nolint:forcetypeassert // the decoder accepts only strings as names
+			return nil, err
+		}
+	}
+	_, err := d.Token() // the closing brace
+	return members, err
 }
 
 func standsIn(was, now any) bool {
