@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -175,6 +176,19 @@ func (b *Bolt) inPlace() error {
 	return nil
 }
 
+// survive makes an error of every panic in f, also of a page that cannot be read:
+// the file is mapped into memory, where a fault of the disk would otherwise end the
+// process.
+func (b *Bolt) survive(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%s cannot be read: %v: check the disk, and restore the file if it is damaged", b.path, cause)
+		}
+	}()
+	return f()
+}
+
 // update changes the file, batched with concurrent updates, and returns once the
 // change is synced. change may run more than once.
 func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, error)) (T, error) {
@@ -182,9 +196,11 @@ func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, erro
 		if err := b.inPlace(); err != nil {
 			return value, err
 		}
-		err = b.db.Batch(func(tx *bbolt.Tx) (err error) {
-			value, err = change(tx)
-			return err
+		err = b.db.Batch(func(tx *bbolt.Tx) error {
+			return b.survive(func() (err error) {
+				value, err = change(tx)
+				return err
+			})
 		})
 		return value, err
 	})
@@ -195,9 +211,11 @@ func view[T any](ctx context.Context, b *Bolt, look func(*bbolt.Tx) (T, error)) 
 		if err := b.inPlace(); err != nil {
 			return value, err
 		}
-		err = b.db.View(func(tx *bbolt.Tx) (err error) {
-			value, err = look(tx)
-			return err
+		err = b.db.View(func(tx *bbolt.Tx) error {
+			return b.survive(func() (err error) {
+				value, err = look(tx)
+				return err
+			})
 		})
 		return value, err
 	})

@@ -126,6 +126,42 @@ func TestAFileThatIsTruncatedIsNotRead(t *testing.T) {
 	}
 }
 
+// A page that cannot be read is made by truncating the file behind the back of the
+// check for that.
+func TestAPageThatCannotBeReadIsAnErrorAndNotTheEndOfTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	b := openBolt(t, BoltOptions{Dir: dir})
+	question := statetest.Question("a")
+	question.Envelope = []byte(`"` + strings.Repeat("x", 1<<20) + `"`) // many pages, the last of which are read
+	if _, err := b.Create(t.Context(), question, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, fileName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 64<<10); err != nil {
+		t.Fatal(err)
+	}
+	b.size.Store(0)
+	for range 2 {
+		_, read := b.Get(t.Context(), "a")
+		_, _, settled := b.Settle(t.Context(), "a", approval.Allowed, approval.Settlement{})
+		for _, err := range []error{read, settled} {
+			if err == nil || !strings.Contains(err.Error(), path+" cannot be read: ") {
+				t.Errorf("error %v", err)
+			}
+		}
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil { // into the same file
+		t.Fatal(err)
+	}
+	if got, err := b.Get(t.Context(), "a"); err != nil || got.State != approval.Pending {
+		t.Errorf("once it can be read: %v, %v", got.State, err)
+	}
+}
+
 func TestP1_WhatWaitedWhenAProcessEndedIsExpiredWhenTheNextBegins(t *testing.T) {
 	dir := t.TempDir()
 	b := openBolt(t, BoltOptions{Dir: dir})
