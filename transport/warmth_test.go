@@ -140,7 +140,7 @@ func TestWebhook_ATryCountsForNothing(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		s.say = allows
 		if got := try(); got != "allow" || w.Status().Breaker.State != BreakerHalfOpen {
-			t.Errorf("a try behind a half open breaker got %s and left it %s", got, w.Status().Breaker.State)
+			t.Errorf("a try behind a half-open breaker got %s and left it %s", got, w.Status().Breaker.State)
 		}
 		if diff := cmp.Diff([]string{"0s false"}, first.told); diff != "" {
 			t.Errorf("first calls (-want +got):\n%s", diff)

@@ -52,7 +52,7 @@ func hooks() sheet {
 				{
 					kind: timeline, title: "Circuit breakers", unit: count, width: 16,
 					does:  "Open: the endpoint failed too often, on at least one replica, and every call there fails at once. Repair the endpoint; the breaker lets probes through after open_ms.",
-					words: map[string]word{"0": {"closed", "green"}, "1": {"half open", "yellow"}, "2": {"open", "red"}, "3": {"open and half open", "red"}},
+					words: map[string]word{"0": {"closed", "green"}, "1": {"half-open", "yellow"}, "2": {"open", "red"}, "3": {"open and half-open", "red"}},
 					queries: []query{{
 						expr: state("half_open") + " + 2 * " + state("open"), legend: "{{hook}}",
 					}},

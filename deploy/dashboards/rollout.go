@@ -85,7 +85,7 @@ func rollout() sheet {
 				},
 				{
 					kind: lines, title: "Decisions withheld without a record", unit: perSecond, width: 12, bad: 1e-9,
-					does:    "audit.required is set, and an allowed call was denied because its record could not be made safe: the disk is full, or the database is slow or down.",
+					does:    "audit.required is set, and an allowed call was denied because its record could not be made durable: the disk is full, or the database is slow or down.",
 					queries: []query{{expr: summed("", "hookgate_audit_withheld_total", ofJob), legend: "withheld"}},
 				},
 			}},

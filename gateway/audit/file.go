@@ -78,7 +78,7 @@ func (f *File) open() error {
 		return err
 	}
 	if last == nil && !mayBeLine(rest) {
-		return errors.New("it is not an audit file, and is left as it is: it begins with something else than a record")
+		return errors.New("it begins with something other than an audit record, so it was not changed: choose another path, or move the file away")
 	}
 	if last == nil && len(earlier) > 0 { // the process died during a rotation
 		before, err := os.Open(earlier[len(earlier)-1])
