@@ -47,13 +47,15 @@ func (g *Gateway) reload(ctx context.Context, asked bool) {
 		g.warn(ctx, set)
 	}
 	recovered := g.refused.Swap(nil) != nil
+	if changed || !asked && !recovered {
+		return // logged, or nothing to log
+	}
+	text := "the configuration on disk is already in force"
 	if recovered {
-		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is valid again", slog.String("config_sha256", g.plans.sum()))
+		text = "the configuration on disk is valid again, and already in force"
 	}
-	if !changed && (asked || recovered) {
-		g.metrics.ReloadUnchanged()
-		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is already in force", slog.String("config_sha256", g.plans.sum()))
-	}
+	g.metrics.ReloadUnchanged()
+	g.log.LogAttrs(ctx, slog.LevelInfo, text, slog.String("config_sha256", g.plans.sum()))
 }
 
 // refuse reports that files were refused, and why. The same reason is reported

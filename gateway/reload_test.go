@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -399,5 +400,35 @@ func TestASubprocessFindsOnlyItsOwnEnvironment(t *testing.T) {
 	_, reason := r.decide("", preText)
 	if want := "denied by hook 'h': LANG=C GATEWAY_TEST_HOOK=environment TEAM=blue"; reason != want {
 		t.Errorf("the hook finds %q, want %q", reason, want)
+	}
+}
+
+func TestG3_WhatAReloadCameToIsLoggedInOneLine(t *testing.T) {
+	const valid, mistaken = "schema: 1\nhooks: [{name: a, use: destructive-shell}]\n", "schema: 1\nhooks: {}\n"
+	dir := files(t, map[string]string{"hooks.yaml": valid})
+	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	for _, step := range []struct{ file, want string }{
+		{valid, "the configuration on disk is already in force"},
+		{mistaken, "configuration refused: the previous one stays in force"},
+		{valid, "the configuration on disk is valid again, and already in force"},
+		{mistaken, "configuration refused: the previous one stays in force"},
+		{valid + "# changed\n", "configuration in force"},
+	} {
+		write(t, dir+"/hooks.yaml", step.file)
+		before := len(r.log.String())
+		r.reload()
+		var got []string
+		for line := range strings.Lines(r.log.String()[before:]) {
+			var l struct{ Level, Msg string }
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatal(err)
+			}
+			if l.Level != "DEBUG" && l.Msg != "serving" { // which another goroutine logs
+				got = append(got, l.Msg)
+			}
+		}
+		if diff := cmp.Diff([]string{step.want}, got); diff != "" {
+			t.Errorf("after %q (-want +got):\n%s", step.file, diff)
+		}
 	}
 }
