@@ -98,7 +98,7 @@ func (g *Gateway) mainHandler() http.Handler {
 	r.Get(routeHooks, g.serveHooks)
 	r.Get(routeDecisions, g.serveDecisions)
 	root.NotFound(func(w http.ResponseWriter, r *http.Request) {
-		g.turnAway(w, r, &problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("nothing is served at %.200q: see GET /openapi.yaml", r.URL.Path)})
+		g.turnAway(w, r, &problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("nothing is served at %.200q: see GET /openapi.yaml", r.URL.EscapedPath())})
 	})
 	root.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := allowedMethods(r)
