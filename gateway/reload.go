@@ -50,12 +50,13 @@ func (g *Gateway) reload(ctx context.Context, asked bool) {
 	if changed || !asked && !recovered {
 		return // logged, or nothing to log
 	}
-	text := "the configuration on disk is already in force"
-	if recovered {
-		text = "the configuration on disk is valid again, and already in force"
-	}
 	g.metrics.ReloadUnchanged()
-	g.log.LogAttrs(ctx, slog.LevelInfo, text, slog.String("config_sha256", g.plans.sum()))
+	sum := slog.String("config_sha256", g.plans.sum())
+	if recovered {
+		g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is valid again, and already in force", sum)
+		return
+	}
+	g.log.LogAttrs(ctx, slog.LevelInfo, "the configuration on disk is already in force", sum)
 }
 
 // refuse reports that files were refused, and why. The same reason is reported

@@ -127,11 +127,12 @@ func growArray(d *json.Decoder, left *int) (any, error) {
 func growObject(d *json.Decoder, left *int) (any, error) {
 	members := map[string]any{}
 	for d.More() {
-		name, err := d.Token()
+		token, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		if members[name.(string)], err = grow(d, left); err != nil { //nolint:forcetypeassert // the decoder accepts only strings as names
+		name, _ := token.(string) // the decoder accepts no other names
+		if members[name], err = grow(d, left); err != nil {
 			return nil, err
 		}
 	}
