@@ -28,8 +28,9 @@ type process struct {
 	// address is where it listens.
 	address string
 
-	cmd  *exec.Cmd
-	said transcript
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once cmd has exited
+	said   transcript
 }
 
 // start starts the program and waits until it listens. It is killed at the end
@@ -58,7 +59,18 @@ func (p *process) start() {
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	cmd, exited := p.cmd, make(chan struct{})
+	p.exited = exited
+	go func() {
+		defer close(exited)
+		_ = cmd.Wait() // its status is that it was killed, or is in what it said
+	}()
 	await(p.t, p.argv[0]+" listens on "+p.address, func() bool {
+		select {
+		case <-exited: // another program may be what listens there
+			p.t.Fatalf("%s exited instead of listening on %s", p.argv[0], p.address)
+		default:
+		}
 		c, err := net.Dial("tcp", p.address)
 		if err != nil {
 			return false
@@ -74,7 +86,7 @@ func (p *process) kill() {
 		return
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-	_ = p.cmd.Wait() // its status is that it was killed
+	<-p.exited
 	p.cmd = nil
 }
 
