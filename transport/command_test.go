@@ -390,6 +390,7 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 		"good": {"#!/bin/sh\n", 0o700}, "locked": {"#!/bin/sh\n", 0o600}, "orphan": {"#! /nonexistent/sh -e\n", 0o700},
 		"windows": {"#!/usr/bin/env sh\r\nexit\r\n", 0o700}, "binary": {"\x7fELF\r\n", 0o700}, "bare": {"#!\n", 0o700},
 		"text": {"echo '{\"decision\":\"allow\"}' # déjà vu\n", 0o700}, "void": {"", 0o700},
+		"marked": {"\ufeff#!/bin/sh\n", 0o700},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(file.text), file.mode); err != nil {
 			t.Fatal(err)
@@ -407,7 +408,11 @@ func TestFindableSaysWhatWouldKeepAProgramFromStarting(t *testing.T) {
 		"locked":      "locked: permission denied: chmod +x makes it executable",
 		"./orphan":    "./orphan exists, but the interpreter that it names does not",
 		"windows":     "windows has Windows line endings (CR LF), so its interpreter cannot be found: save it with LF",
-		"./ghost":     "./ghost: no such file or directory",
+		"./marked":    "./marked begins with a byte order mark, so its first line names no interpreter: save it as UTF-8 without BOM",
+		"./ghost":     "./ghost: no such file or directory in directory " + dir,
+		"/ghost":      "/ghost: no such file or directory",
+		"./good -v":   "./good -v: no such file or directory: no shell splits it, so each argument is an item of its own in the list",
+		"good -v":     "good -v is not in the PATH of its environment: no shell splits it, so each argument is an item of its own in the list",
 		"ghost":       "ghost is not in the PATH of its environment",
 		dir:           dir + ": is a directory",
 	} {

@@ -226,11 +226,25 @@ func (p *program) findable() error {
 	case errors.Is(err, os.ErrPermission):
 		return errors.New(p.why(err) + ": chmod +x makes it executable")
 	case err != nil:
-		return errors.New(p.why(err))
+		return errors.New(p.why(err) + p.hint())
 	case p.dir != "" && !exists(p.dir):
 		return errors.New(noDirectory)
 	}
 	return p.scriptable(name)
+}
+
+// hint returns what to change so that a program that does not exist is found.
+func (p *program) hint() string {
+	name := p.argv[0]
+	switch {
+	case p.dir != "" && !exists(p.dir):
+		return ""
+	case strings.ContainsRune(name, ' '):
+		return ": no shell splits it, so each argument is an item of its own in the list"
+	case strings.ContainsRune(name, '/') && !filepath.IsAbs(name) && p.dir != "":
+		return " in directory " + p.dir
+	}
+	return ""
 }
 
 // scriptable returns why a script has no interpreter, or one that would not be
@@ -251,6 +265,8 @@ func (p *program) scriptable(path string) error {
 	line, _, whole := strings.Cut(line, "\n")
 	fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	switch {
+	case strings.HasPrefix(line, byteOrderMark+"#!"):
+		return errors.New(p.argv[0] + " begins with a byte order mark, so its first line names no interpreter: save it as UTF-8 without BOM")
 	case !script && isText(start[:n]):
 		return errors.New(p.argv[0] + " is a text without an interpreter: begin it with a line like #!/bin/sh")
 	case !script || !whole || len(fields) == 0:
@@ -272,6 +288,7 @@ func isText(start []byte) bool {
 const (
 	noDirectory   = "its working directory does not exist"
 	noInterpreter = " exists, but the interpreter that it names does not"
+	byteOrderMark = "\ufeff"
 )
 
 // path is the PATH of the program's environment.
