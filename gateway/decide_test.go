@@ -448,6 +448,24 @@ func TestG7_TheAdminListenerRefusesPagesToo(t *testing.T) {
 	}
 }
 
+func TestTheAdminListenerSaysWhereCallsGo(t *testing.T) {
+	r := start(t, Options{})
+	for _, tc := range []struct {
+		method, path string
+		status       int
+		says         string
+	}{
+		{http.MethodPost, "/v1/decide", http.StatusNotFound, "this is the admin listener; calls go to the main listener (HOOKGATE_ADDR)"},
+		{http.MethodGet, "/nothing", http.StatusNotFound, "nothing is served at"},
+		{http.MethodPost, "/metrics", http.StatusMethodNotAllowed, "use GET"},
+	} {
+		got := r.do(tc.method, r.admin+tc.path, "")
+		if decision, reason := decisionIn(t, got.body); got.status != tc.status || decision != "deny" || !strings.Contains(reason, tc.says) {
+			t.Errorf("%s %s: status %d: %s", tc.method, tc.path, got.status, got.body)
+		}
+	}
+}
+
 func TestATraceIsTheCallersWhereItCanBeCarried(t *testing.T) {
 	var seen string
 	hook := newHookServer(t, func(w http.ResponseWriter, r *http.Request) {

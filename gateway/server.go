@@ -156,6 +156,16 @@ func (g *Gateway) adminHandler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		asGet := r.Clone(r.Context())
+		asGet.Method = http.MethodGet
+		if _, pattern := mux.Handler(asGet); pattern != "/" {
+			w.Header().Set("Allow", "GET, HEAD")
+			(&problem{status: http.StatusMethodNotAllowed, title: "Method not allowed", detail: fmt.Sprintf("the method %.40q is not allowed here: use GET", r.Method)}).write(w)
+			return
+		}
+		(&problem{status: http.StatusNotFound, title: "Not found", detail: fmt.Sprintf("nothing is served at %.200q: this is the admin listener; calls go to the main listener (HOOKGATE_ADDR)", r.URL.EscapedPath())}).write(w)
+	})
 	// A page in a browser must not use this listener either.
 	door := &callers{hosts: hostsOf(g.options.AdminAddr, nil)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
