@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	dialect "github.com/hookgate/hookgate/gateway/client"
 )
 
 // client describes the settings of one client.
@@ -151,6 +153,9 @@ func find(name string) (client, error) {
 	all := clients()
 	i := slices.IndexFunc(all, func(c client) bool { return c.name == name })
 	if i < 0 {
+		if known, ok := dialect.Find(name); ok {
+			return client{}, fmt.Errorf("%s has no user settings: whoever operates it sends its calls to /v1/clients/%s (see docs/clients.md)", known.Title(), name)
+		}
 		return client{}, fmt.Errorf("unknown client %q: known are %s", name, strings.Join(Names(), ", "))
 	}
 	return all[i], nil

@@ -370,6 +370,7 @@ func TestWhatCannotBeSetUpIsAnErrorThatSaysWhatCan(t *testing.T) {
 		change func(*Options)
 		says   string
 	}{
+		"one without settings":    {func(o *Options) { o.Client = "litellm" }, "LiteLLM has no user settings: whoever operates it sends its calls to /v1/clients/litellm"},
 		"an unknown client":       {func(o *Options) { o.Client = "clod-code" }, "known are claude-code, codex"},
 		"an address of nothing":   {func(o *Options) { o.URL = "127.0.0.1:8080" }, "use http://127.0.0.1:8080"},
 		"another path":            {func(o *Options) { o.URL += "/v1/decide" }, "has a path"},
