@@ -182,7 +182,7 @@ func (w *wait) conclude(ctx context.Context, now *Approval) (chain.Answer, Outco
 		}
 		return chain.Answer{Outcome: chain.Outcome{Decision: chain.Deny, Reason: reason}}, OutcomeDenied
 	case Expired:
-		return chain.Fail(w.asking.Late, fmt.Sprintf("no person answered within %v", w.asking.Timeout-margin(w.asking.Timeout)), now.Message), OutcomeExpired
+		return chain.Fail(w.asking.Late, fmt.Sprintf("no person answered within %v", (w.asking.Timeout-margin(w.asking.Timeout)).Round(time.Millisecond)), now.Message), OutcomeExpired
 	case Withdrawn:
 		return chain.Fail(chain.Error, "was withdrawn: "+now.Message, ""), OutcomeWithdrawn
 	case Unset, Pending:
