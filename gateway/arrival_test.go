@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -208,4 +209,59 @@ func arriving(t *testing.T, secure bool) arrivingGateway {
 		g.Close()
 	})
 	return a
+}
+
+// A caller that sends requests and never reads is cut off, and holds no place
+// among the requests in flight.
+func TestG6_WhoReadsNoResponseHoldsNoPlace(t *testing.T) {
+	for name, path := range map[string]string{
+		"the API":     "/openapi.yaml",
+		"a listing":   "/v1/hooks",
+		"a page":      "/ui/approvals",
+		"a style":     "/ui/approvals.css",
+		"a refusal":   "/v1/decide",
+		"nothing":     "/nothing",
+		"a stream":    "/v1/decisions",
+		"probes":      "/healthz",
+		"a scrape":    "/metrics",
+		"a profile":   "/debug/pprof/goroutine",
+		"admin's 404": "/debug/nothing",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, err := New(Options{Pprof: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer g.Close()
+				handler := g.mainHandler()
+				if name == "probes" || name == "a scrape" || name == "a profile" || name == "admin's 404" {
+					handler = g.adminHandler()
+				}
+				s := g.newServer(handler, g.options.BodyTimeout)
+				pipes := newPiped()
+				ended := make(chan error, 1)
+				go func() { ended <- served(s.Serve(pipes)) }()
+				conn := pipes.dial()
+				if err := conn.SetDeadline(time.Now().Add(g.options.BodyTimeout + 2*time.Second)); err != nil {
+					t.Error(err)
+				}
+				go func() {
+					_, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n") // its end is what the test is about
+				}()
+				time.Sleep(g.options.BodyTimeout + time.Second)
+				if _, err := conn.Write([]byte("G")); !errors.Is(err, io.ErrClosedPipe) {
+					t.Errorf("the connection is still open: %v", err)
+				}
+				if n := g.flying.Load(); n != 0 {
+					t.Errorf("%d requests are in flight", n)
+				}
+				shut(t, conn)
+				shut(t, s)
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

@@ -87,20 +87,20 @@ func (g *Gateway) turnAway(w http.ResponseWriter, r *http.Request, p *problem) {
 		p.write(w)
 		return
 	}
-	g.refuseClient(w, r, c, event, nil, p)
+	g.refuseClient(w, c, event, nil, p)
 }
 
 // refuseClient answers with the agent's strongest deny instead of a problem.
 // body is what the agent sent, as far as it was read.
-func (g *Gateway) refuseClient(w http.ResponseWriter, r *http.Request, c *client.Client, event string, body []byte, p *problem) {
+func (g *Gateway) refuseClient(w http.ResponseWriter, c *client.Client, event string, body []byte, p *problem) {
 	p.head(w)
 	g.metrics.ClientRefused(c.Name(), p.status)
-	g.tell(w, r, c, c.Refuse(event, body, p.reason()))
+	g.tell(w, c, c.Refuse(event, body, p.reason()))
 }
 
 // tell writes the answer to an agent. The decision is repeated in a header for
 // gateway ask, which relays the answer to the agent.
-func (g *Gateway) tell(w http.ResponseWriter, r *http.Request, c *client.Client, a client.Answer) {
+func (g *Gateway) tell(w http.ResponseWriter, c *client.Client, a client.Answer) {
 	if a.Degraded != chain.Undecided {
 		g.metrics.ClientDegraded(c.Name(), a.Degraded)
 	}
@@ -110,7 +110,7 @@ func (g *Gateway) tell(w http.ResponseWriter, r *http.Request, c *client.Client,
 	if a.Status != http.StatusOK {
 		w.WriteHeader(a.Status)
 	}
-	g.send(w, r, a.Body)
+	g.send(w, a.Body)
 }
 
 // serveClient serves the hooks of known agents.
@@ -125,12 +125,12 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	}
 	event := chi.URLParam(r, "event")
 	if refusal := g.reaches(r, chainOf(r)); refusal != nil {
-		g.refuseClient(w, r, c, event, nil, refusal)
+		g.refuseClient(w, c, event, nil, refusal)
 		return
 	}
 	text, refusal := g.callers.body(r)
 	if refusal != nil {
-		g.refuseClient(w, r, c, event, nil, refusal)
+		g.refuseClient(w, c, event, nil, refusal)
 		return
 	}
 	defer g.callers.release(text)
@@ -139,10 +139,10 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 		if refusal.unparsed {
 			text = nil // the deny does not wait for it to be parsed once more
 		}
-		g.refuseClient(w, r, c, event, text, refusal)
+		g.refuseClient(w, c, event, text, refusal)
 		return
 	}
-	g.tell(w, r, c, a)
+	g.tell(w, c, a)
 }
 
 // answerClient asks a chain about an agent's request.

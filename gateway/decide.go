@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/hex"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,7 +46,7 @@ func (g *Gateway) serveDecision(w http.ResponseWriter, r *http.Request, name str
 		return
 	}
 	o := &verdict.Outcome
-	g.send(w, r, o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output))))
+	g.send(w, o.AppendJSON(make([]byte, 0, 64+len(o.Reason)+len(o.Input)+len(o.Output))))
 }
 
 // decide parses a request with read and puts it to the named chain. Call it
@@ -84,15 +83,12 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, name string, be
 	return verdict, nil
 }
 
-// send writes the body of a decision, with a write deadline.
-func (g *Gateway) send(w http.ResponseWriter, r *http.Request, body []byte) {
+// send writes the body of a decision.
+func (g *Gateway) send(w http.ResponseWriter, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = g.jsonType
 	if len(body) > lengthByItself {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.callers.patience)); err != nil {
-		g.log.LogAttrs(r.Context(), slog.LevelDebug, "cannot set the write deadline of a response", slog.Any("error", err))
 	}
 	_, _ = w.Write(body) // a caller that is gone cannot be told
 }

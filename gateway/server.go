@@ -21,7 +21,7 @@ import (
 const (
 	maxHeaderBytes = 64 << 10
 	idlePatience   = 2 * time.Minute
-	adminPatience  = 10 * time.Second // for receiving a request, which has no body there
+	adminPatience  = 10 * time.Second // for receiving a request, which has no body there, and for sending the response
 )
 
 // newServer returns the server of one listener; patience is the deadline for
@@ -36,8 +36,8 @@ func (g *Gateway) newServer(h http.Handler, patience time.Duration) *http.Server
 		MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
 		// There is no WriteTimeout, because it would start at the request and a
-		// chain may take longer than a client may take to read. Each response sets
-		// its own write deadline.
+		// chain may take longer than a client may take to read. The recorder of each
+		// response sets its write deadline.
 	}
 }
 
@@ -169,6 +169,9 @@ func (g *Gateway) adminHandler() http.Handler {
 	// A page in a browser must not use this listener either.
 	door := &callers{hosts: hostsOf(g.options.AdminAddr, nil)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A profile is written while it is taken, for as long as its reader asks.
+		lasts := strings.HasPrefix(r.URL.Path, "/debug/pprof/")
+		w = &recorder{ResponseWriter: w, patience: adminPatience, lasts: lasts}
 		if refusal := door.check(r); refusal != nil {
 			refusal.write(w)
 			return
@@ -262,7 +265,7 @@ func (g *Gateway) serveReady(w http.ResponseWriter, _ *http.Request) {
 func (g *Gateway) answered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		isServed(r)
-		seen := &recorder{ResponseWriter: w}
+		seen := &recorder{ResponseWriter: w, patience: g.options.BodyTimeout}
 		defer g.settle(seen, r, time.Now())
 		if g.stopping.Load() {
 			w.Header().Set("Connection", "close") // whoever asks next asks another replica
@@ -302,18 +305,31 @@ func patternOf(r *http.Request) string {
 	return ""
 }
 
-// recorder records the status of a response.
+// recorder records the status of a response, and sets its write deadline when it
+// begins. Without one, whoever sends requests and reads no response would hold
+// their places, and everything else that they hold, for as long as he likes (G6).
 type recorder struct {
 	http.ResponseWriter
-	status int
+	patience time.Duration // for sending the response
+	lasts    bool          // the patience is for each write, not for all
+	status   int
+}
+
+// begin is called before each write. A stream sets later deadlines itself. Every
+// response of the HTTP server supports deadlines, so there is no error to handle.
+func (r *recorder) begin(status int) {
+	if r.status == 0 || r.lasts {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.patience))
+	}
+	if r.status == 0 {
+		r.status = status
+	}
 }
 
 // WriteHeader implements [http.ResponseWriter]. statusHungUp is recorded but not
 // sent: there is nobody to send it to.
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.begin(status)
 	if status != statusHungUp {
 		r.ResponseWriter.WriteHeader(status)
 	}
@@ -321,9 +337,7 @@ func (r *recorder) WriteHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.begin(http.StatusOK)
 	return r.ResponseWriter.Write(b)
 }
 
