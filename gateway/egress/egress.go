@@ -23,12 +23,14 @@ import (
 func metadata() []string {
 	return []string{
 		"169.254.0.0/16", "fe80::/10", // link-local: AWS, Google, Azure, Oracle, DigitalOcean and others
-		"fd00:ec2::/32",   // AWS over IPv6
-		"fd20:ce::254",    // Google over IPv6
-		"fd00:42::42",     // Scaleway over IPv6
-		"192.0.0.192",     // Oracle's Compute Classic
-		"100.100.100.200", // Alibaba
-		"168.63.129.16",   // Azure's agent
+		"fd00:ec2::/32",      // AWS over IPv6
+		"fd20:ce::254",       // Google over IPv6
+		"fd00:42::42",        // Scaleway over IPv6
+		"fd00:c1::a9fe:a9fe", // Oracle over IPv6
+		"fd00:a9fe:a9fe::1",  // Linode over IPv6
+		"192.0.0.192",        // Oracle's Compute Classic
+		"100.100.100.200",    // Alibaba
+		"168.63.129.16",      // Azure's agent
 		"metadata.google.internal",
 	}
 }
@@ -189,8 +191,18 @@ func meanings(addr netip.Addr) []netip.Addr {
 	case within(itself, 0, 0x64, 0xff, 0x9b, 0, 1), // local-use NAT64, RFC 8215
 		within(itself, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) && itself != netip.IPv6Loopback(): // IPv4-compatible, RFC 4291
 		all = append(all, embedded(itself, 12))
+	case within(itself, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0): // IPv4-translated, RFC 2765
+		all = append(all, embedded(itself, 12))
 	case within(itself, 0x20, 0x02): // 6to4, RFC 3056
 		all = append(all, embedded(itself, 2))
+	case within(itself, 0x20, 0x01, 0, 0): // Teredo, RFC 4380: a server, and a client in inverted bits
+		client := embedded(itself, 12).As4()
+		for i := range client {
+			client[i] = ^client[i]
+		}
+		all = append(all, embedded(itself, 4), netip.AddrFrom4(client))
+	case isISATAP(itself):
+		all = append(all, embedded(itself, 12))
 	}
 	return all
 }
@@ -199,6 +211,12 @@ func meanings(addr netip.Addr) []netip.Addr {
 func within(addr netip.Addr, begin ...byte) bool {
 	bytes := addr.As16()
 	return addr.Is6() && slices.Equal(bytes[:len(begin)], begin)
+}
+
+// isISATAP reports whether the interface part of an address is one of RFC 5214.
+func isISATAP(addr netip.Addr) bool {
+	b := addr.As16()
+	return addr.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
 // embedded returns the IPv4 address at an offset in an IPv6 address.

@@ -21,8 +21,9 @@ func TestE1_TheAddressIsJudgedHoweverItIsWritten(t *testing.T) {
 	p := policy(t, Options{NoMetadata: true})
 	for _, spelling := range []string{
 		"169.254.169.254", "::ffff:169.254.169.254", "::ffff:a9fe:a9fe", "64:ff9b::a9fe:a9fe", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "fd20:ce::254",
-		"100.100.100.200", "168.63.129.16", "169.254.170.23", "fd00:42::42", "192.0.0.192",
+		"100.100.100.200", "168.63.129.16", "169.254.170.23", "fd00:42::42", "fd00:c1::a9fe:a9fe", "fd00:a9fe:a9fe::1", "192.0.0.192",
 		"64:ff9b:1::a9fe:a9fe", "64:ff9b:1:2::a9fe:a9fe", "::169.254.169.254", "2002:a9fe:a9fe::1",
+		"::ffff:0:a9fe:a9fe", "2001::5601:5601", "2001:0:a9fe:a9fe::1", "2001:db8::5efe:a9fe:a9fe", "2001:db8::200:5efe:a9fe:a9fe",
 	} {
 		if err := p.Permit("hooks.example.com", netip.MustParseAddr(spelling)); err == nil || !strings.Contains(err.Error(), "(hooks.example.com) are not allowed") {
 			t.Errorf("%s: %v", spelling, err)
@@ -42,7 +43,7 @@ func TestE1_TheAddressIsJudgedHoweverItIsWritten(t *testing.T) {
 			t.Errorf("%s is this machine, and permitted", spelling)
 		}
 	}
-	for _, other := range []string{"127.0.0.1", "10.0.0.1", "169.253.0.1", "::1", "8.8.8.8", "64:ff9b::808:808", "2002:808:808::1", "0.0.0.0", "::"} {
+	for _, other := range []string{"127.0.0.1", "10.0.0.1", "169.253.0.1", "::1", "8.8.8.8", "64:ff9b::808:808", "2002:808:808::1", "::ffff:0:808:808", "2001::f7f7:f7f7", "2001:db8::5efe:808:808", "0.0.0.0", "::"} {
 		if err := p.Permit("hooks.example.com", netip.MustParseAddr(other)); err != nil {
 			t.Errorf("%s: %v", other, err)
 		}
