@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/x509"
 	"net"
+	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +44,8 @@ func (a *Access) byCertificate(ctx context.Context, certificates []*x509.Certifi
 		return nil, Certificate
 	}
 	var spiffe string
-	if len(leaf.URIs) == 1 && leaf.URIs[0].Scheme == "spiffe" { // more than one is no SPIFFE ID
-		spiffe = leaf.URIs[0].String()
+	if len(leaf.URIs) == 1 { // a SPIFFE certificate has no second URI
+		spiffe = spiffeID(leaf.URIs[0])
 	}
 	for _, c := range a.callers {
 		if spiffe != "" && matches(c.rule.SPIFFEIDs, spiffe) {
@@ -54,6 +56,31 @@ func (a *Access) byCertificate(ctx context.Context, certificates []*x509.Certifi
 		}
 	}
 	return nil, Certificate
+}
+
+// spiffeID returns the text of a URI, or empty if it is not a SPIFFE ID. In
+// other URIs, what a pattern matches need not be what the URI names:
+// spiffe://example.org/agents/../admin, or one with a query.
+func spiffeID(u *url.URL) string {
+	text := u.String()
+	domain, path, _ := strings.Cut(strings.TrimPrefix(text, "spiffe://"), "/")
+	if u.Scheme != "spiffe" || !strings.HasPrefix(text, "spiffe://") || !isSPIFFE(domain, "") {
+		return ""
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." || !isSPIFFE(segment, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			return ""
+		}
+	}
+	return text
+}
+
+// isSPIFFE reports whether text is a part of a SPIFFE ID: a trust domain, or,
+// with the capital letters, a segment of the path.
+func isSPIFFE(text, more string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(c rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-_"+more, c)
+	})
 }
 
 func (a *Access) trusts(ctx context.Context, certificates []*x509.Certificate, now time.Time) bool {
