@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +55,9 @@ type Bolt struct {
 	file os.FileInfo
 	// size is the largest size seen. The file never shrinks.
 	size atomic.Int64
+	// broken is why no transaction can begin any more; nil if it can.
+	broken atomic.Pointer[error]
+	writer writer
 
 	mu       sync.Mutex
 	watchers map[int]func(string)
@@ -90,7 +92,7 @@ func OpenBolt(o BoltOptions) (*Bolt, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}
-	b := &Bolt{db: db, now: o.Now, path: path, file: file, watchers: map[int]func(string){}}
+	b := &Bolt{db: db, now: o.Now, path: path, file: file, watchers: map[int]func(string){}, writer: writer{busy: make(chan struct{}, 1)}}
 	if err := errors.Join(b.prepare(), syncDir(o.Dir)); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot prepare %s: %w", path, err), db.Close())
 	}
@@ -108,7 +110,7 @@ func syncDir(path string) error {
 
 // prepare creates the buckets and expires approvals that nobody waits for.
 func (b *Bolt) prepare() error {
-	return b.db.Update(func(tx *bbolt.Tx) error {
+	return b.write(func(tx *bbolt.Tx) error {
 		for _, name := range []string{bucketPending, bucketSettled, bucketDue, bucketAudit} {
 			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
@@ -128,8 +130,14 @@ func (b *Bolt) prepare() error {
 	})
 }
 
-// Close releases the file.
-func (b *Bolt) Close() error { return b.db.Close() }
+// Close releases the file. After a fault that left it locked the end of the process
+// does so, and Close returns what is wrong.
+func (b *Bolt) Close() error {
+	if broken := b.broken.Load(); broken != nil {
+		return *broken
+	}
+	return b.db.Close()
+}
 
 // time returns the current time with the precision that both stores keep.
 func (b *Bolt) time() time.Time { return b.now().UTC().Truncate(time.Microsecond) }
@@ -176,19 +184,6 @@ func (b *Bolt) inPlace() error {
 	return nil
 }
 
-// survive makes an error of every panic in f, also of a page that cannot be read:
-// the file is mapped into memory, where a fault of the disk would otherwise end the
-// process.
-func (b *Bolt) survive(f func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%s cannot be read: %v: check the disk, and restore the file if it is damaged", b.path, cause)
-		}
-	}()
-	return f()
-}
-
 // update changes the file, batched with concurrent updates, and returns once the
 // change is synced. change may run more than once.
 func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, error)) (T, error) {
@@ -196,11 +191,9 @@ func update[T any](ctx context.Context, b *Bolt, change func(*bbolt.Tx) (T, erro
 		if err := b.inPlace(); err != nil {
 			return value, err
 		}
-		err = b.db.Batch(func(tx *bbolt.Tx) error {
-			return b.survive(func() (err error) {
-				value, err = change(tx)
-				return err
-			})
+		err = b.write(func(tx *bbolt.Tx) (err error) {
+			value, err = change(tx)
+			return err
 		})
 		return value, err
 	})
@@ -211,10 +204,12 @@ func view[T any](ctx context.Context, b *Bolt, look func(*bbolt.Tx) (T, error)) 
 		if err := b.inPlace(); err != nil {
 			return value, err
 		}
-		err = b.db.View(func(tx *bbolt.Tx) error {
-			return b.survive(func() (err error) {
-				value, err = look(tx)
-				return err
+		err = b.transact(func() error {
+			return b.db.View(func(tx *bbolt.Tx) error {
+				return b.survive(func() (err error) {
+					value, err = look(tx)
+					return err
+				})
 			})
 		})
 		return value, err

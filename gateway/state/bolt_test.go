@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,71 @@ func TestAPageThatCannotBeReadIsAnErrorAndNotTheEndOfTheProcess(t *testing.T) {
 	}
 	if got, err := b.Get(t.Context(), "a"); err != nil || got.State != approval.Pending {
 		t.Errorf("once it can be read: %v, %v", got.State, err)
+	}
+}
+
+// The first pages are those that bbolt reads when it begins a transaction.
+func TestAFaultOutsideOfAnOperationRefusesAllLaterOnes(t *testing.T) {
+	for name, operation := range map[string]func(*Bolt, context.Context) error{
+		"reading": func(b *Bolt, ctx context.Context) error {
+			_, err := b.List(ctx, approval.Filter{Limit: 1})
+			return err
+		},
+		"writing": func(b *Bolt, ctx context.Context) error {
+			_, err := b.Create(ctx, statetest.Question("b"), time.Minute)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b, err := OpenBolt(BoltOptions{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, fileName)
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			b.size.Store(0)
+			for range 2 {
+				if err := operation(b, t.Context()); err == nil || !strings.Contains(err.Error(), path+" cannot be read: ") || !strings.HasSuffix(err.Error(), "and restart the gateway") {
+					t.Errorf("error %v", err)
+				}
+			}
+			if _, err := b.Get(t.Context(), "a"); err == nil || !strings.HasSuffix(err.Error(), "and restart the gateway") {
+				t.Errorf("another operation: error %v", err)
+			}
+			if err := b.Close(); err == nil {
+				t.Error("closing it says that nothing is wrong")
+			}
+		})
+	}
+}
+
+func TestAChangeThatFailsDoesNotFailThoseThatAreCommittedWithIt(t *testing.T) {
+	b := openBolt(t, BoltOptions{Dir: t.TempDir()})
+	refused := errors.New("refused")
+	puts := func(key string, err error) *part {
+		return &part{done: make(chan error, 1), run: func(tx *bbolt.Tx) error {
+			return errors.Join(tx.Bucket([]byte(bucketAudit)).Put([]byte(key), nil), err)
+		}}
+	}
+	batch := []*part{puts("a", nil), puts("b", refused), puts("c", nil)}
+	b.commitAll(slices.Clone(batch))
+	for i, want := range []error{nil, refused, nil} {
+		if err := <-batch[i].done; !errors.Is(err, want) {
+			t.Errorf("change %d: error %v, want %v", i, err, want)
+		}
+	}
+	var kept []string
+	err := b.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(bucketAudit)).ForEach(func(key, _ []byte) error {
+			kept = append(kept, string(key))
+			return nil
+		})
+	})
+	if diff := cmp.Diff([]string{"a", "c"}, kept); err != nil || diff != "" {
+		t.Errorf("error %v, kept (-want +got):\n%s", err, diff)
 	}
 }
 
