@@ -275,6 +275,22 @@ func TestP2_WhoComesSecondIsToldWhoWasFirst(t *testing.T) {
 	}
 }
 
+// unsure fails whenever an approval is about to be used.
+type unsure struct{ approval.Store }
+
+func (unsure) Redeem(context.Context, string, string) (bool, error) { return false, errDown }
+
+func TestP1_AnApprovalThatCannotBeUsedUpLetsNothingGo(t *testing.T) {
+	d := newDesk(t)
+	d.store.Store = unsure{d.store.Store}
+	answer := d.ask(t.Context(), callText, long)
+	if _, err := d.Answer(t.Context(), d.pending(1)[0].ID, approval.Answer{Allow: true}); err != nil {
+		t.Fatal(err)
+	}
+	wantAnswer(t, chain.Fail(chain.Error, "the approvals store is unavailable", errDown.Error()), answer)
+	d.counted(approval.OutcomeFailed)
+}
+
 // swapped returns an approval for another call than the waiting one.
 type swapped struct{ approval.Store }
 

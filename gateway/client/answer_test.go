@@ -49,6 +49,7 @@ func TestD1_AResultOfAnotherShapeThanTheToolsOwnIsWithheld(t *testing.T) {
 		"a member less":       {`{"type":"text","file":{"filePath":"/a","content":"***","numLines":1}}`, stopped},
 		"another kind inside": {`{"type":"text","file":{"filePath":"/a","content":0,"numLines":1,"more":[1,"x"]}}`, stopped},
 		"an element less":     {`{"type":"text","file":{"filePath":"/a","content":"","numLines":1,"more":[1]}}`, stopped},
+		"an element more":     {`{"type":"text","file":{"filePath":"/a","content":"","numLines":1,"more":[1,"x",2]}}`, stopped},
 		"another element":     {`{"type":"text","file":{"filePath":"/a","content":"","numLines":1,"more":[1,2]}}`, stopped},
 		"another type of it":  {`{"type":"image","file":{"filePath":"/a","content":"","numLines":1,"more":[1,"x"]}}`, stopped},
 	} {
