@@ -326,6 +326,9 @@ func listen(ctx context.Context, addr, variable string) (net.Listener, error) {
 // Serve is [Gateway.Run] on existing listeners, which it closes.
 func (g *Gateway) Serve(ctx context.Context, main, admin net.Listener) error {
 	defer g.Close()
+	g.reloading.Lock()
+	g.announce(ctx)
+	g.reloading.Unlock()
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var background sync.WaitGroup

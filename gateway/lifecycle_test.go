@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -148,12 +150,17 @@ func TestAnAddressInUseIsSaid(t *testing.T) {
 		"HOOKGATE_ADDR":       {Addr: taken.Addr().String(), AdminAddr: "127.0.0.1:0"},
 		"HOOKGATE_ADMIN_ADDR": {Addr: "127.0.0.1:0", AdminAddr: taken.Addr().String()},
 	} {
+		var logged bytes.Buffer
+		o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 		g, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), variable) {
 			t.Errorf("%s: %v", variable, err)
+		}
+		if strings.Contains(logged.String(), "in force") {
+			t.Errorf("%s: a configuration that decides nothing is logged as in force:\n%s", variable, logged.String())
 		}
 	}
 }

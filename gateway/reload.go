@@ -36,7 +36,9 @@ func (g *Gateway) reload(ctx context.Context, asked bool) {
 	err = errors.Join(err, g.shown.reload())
 	changed := err == nil && set.Sum != g.set.Sum
 	if changed {
-		err = g.adopt(ctx, set)
+		if err = g.adopt(ctx, set); err == nil {
+			g.announce(ctx)
+		}
 	}
 	if err != nil {
 		g.refuse(ctx, err.Error(), asked)
@@ -119,9 +121,6 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 	next.activate()
 	before, lives := g.plans.put(next.plan), g.lives
 	g.set, g.lives, g.seats = set, next.lives, next.seats
-	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", set.Operator.Path),
-		slog.Int("hooks", len(next.plan.hooks)), slog.Int("chains", len(set.Chains)), slog.Int("agents", len(set.Agents)),
-		slog.String("config_sha256", next.plan.sum))
 	g.warnOfPrograms(ctx, next.plan.hooks, set.Agents)
 	for _, l := range next.lives {
 		l.upkeep.start() //nolint:contextcheck // it outlives the reload
@@ -130,6 +129,19 @@ func (g *Gateway) adopt(ctx context.Context, set *config.Set) error {
 		g.retire(before, lives)
 	}
 	return nil
+}
+
+// announce logs which configuration is in force. The first one is announced once
+// the gateway listens: before that it decides nothing. The caller holds
+// g.reloading.
+func (g *Gateway) announce(ctx context.Context) {
+	p := g.plans.current()
+	if p == nil {
+		return // closed
+	}
+	g.log.LogAttrs(ctx, slog.LevelInfo, "configuration in force", slog.String("file", g.set.Operator.Path),
+		slog.Int("hooks", len(p.hooks)), slog.Int("chains", len(g.set.Chains)), slog.Int("agents", len(g.set.Agents)),
+		slog.String("config_sha256", p.sum))
 }
 
 // retire releases what a plan held once its last request has ended. The caller

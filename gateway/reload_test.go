@@ -407,6 +407,7 @@ func TestG3_WhatAReloadCameToIsLoggedInOneLine(t *testing.T) {
 	const valid, mistaken = "schema: 1\nhooks: [{name: a, use: destructive-shell}]\n", "schema: 1\nhooks: {}\n"
 	dir := files(t, map[string]string{"hooks.yaml": valid})
 	r := start(t, Options{ConfigFile: dir + "/hooks.yaml", ReloadInterval: time.Hour})
+	r.ask("", preText) // once it answers, the configuration that it began with has been logged
 	for _, step := range []struct{ file, want string }{
 		{valid, "the configuration on disk is already in force"},
 		{mistaken, "configuration refused: the previous one stays in force"},
