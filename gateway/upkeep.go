@@ -62,7 +62,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // drift apart.
 func jittered(d time.Duration) time.Duration {
 	const part = 10                        // a tenth of d, in either direction
-	return d - d/part + rand.N(2*d/part+1) //nolint:gosec // G404: nobody gains by guessing it
+	return d - d/part + rand.N(2*d/part+1) //nolint:gosec // G404: jitter, not a secret
 }
 
 // questioner sends a hook a call that comes from the gateway itself and not

@@ -44,7 +44,7 @@ type held struct {
 
 // life is shared by an access and all its successors.
 type life struct {
-	ctx     context.Context //nolint:containedctx // it is of the life of the gateway, not of a call
+	ctx     context.Context //nolint:containedctx // scoped to the gateway, not to a call
 	end     context.CancelFunc
 	fetches sync.WaitGroup
 }

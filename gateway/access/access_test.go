@@ -443,7 +443,7 @@ func TestA5_KeysAreRenewedAndOutliveTheirIssuerForADay(t *testing.T) {
 		find := func(id string, want int, wantErr error) {
 			t.Helper()
 			found, err := k.find(t.Context(), id)
-			if len(found) != want || err != wantErr { //nolint:errorlint // it is that very error
+			if len(found) != want || err != wantErr { //nolint:errorlint // the unwrapped error itself is expected
 				t.Errorf("after %d questions: %d keys, error %v; want %d, %v", asked, len(found), err, want, wantErr)
 			}
 			synctest.Wait()

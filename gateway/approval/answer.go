@@ -59,7 +59,7 @@ func (e *UnusableError) Error() string { return e.why }
 
 // Get returns the approval with the given id, or [ErrUnknown].
 func (d *Desk) Get(ctx context.Context, id string) (Approval, error) {
-	store, err := d.opened() //nolint:contextcheck // what it starts is of the desk's life
+	store, err := d.opened() //nolint:contextcheck // what it starts outlives the call
 	if errors.Is(err, ErrNoStore) {
 		return Approval{}, ErrUnknown
 	}
@@ -82,7 +82,7 @@ func (d *Desk) said(err error) error {
 
 // List returns the approvals that pass the filter.
 func (d *Desk) List(ctx context.Context, f Filter) ([]Approval, error) {
-	store, err := d.opened() //nolint:contextcheck // what it starts is of the desk's life
+	store, err := d.opened() //nolint:contextcheck // what it starts outlives the call
 	if errors.Is(err, ErrNoStore) {
 		return []Approval{}, nil
 	}

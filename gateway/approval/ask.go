@@ -67,7 +67,7 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 		return fail(fmt.Sprintf("the call has %d bytes, and at most %d can be shown to a person", n, MaxCall), nil)
 	}
 	var err error
-	if w.store, err = d.opened(); err != nil { //nolint:contextcheck // what it starts is of the desk's life
+	if w.store, err = d.opened(); err != nil { //nolint:contextcheck // what it starts outlives the call
 		return lost(d.met(err))
 	}
 	woken, full, stopped := d.join(w.question.ID) // before Create, so that no answer is missed
@@ -84,9 +84,9 @@ func (w *wait) ask(ctx context.Context) (chain.Answer, Outcome) {
 	cancel()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return w.abandoned() //nolint:contextcheck // its own has ended
+		return w.abandoned() //nolint:contextcheck // the context of the call has ended
 	case err != nil:
-		w.withdraw("it is not known whether it was stored") //nolint:contextcheck // it may be there all the same
+		w.withdraw("it is not known whether it was stored") //nolint:contextcheck // it may have been stored; the context of the call has ended
 		return lost(d.met(err))
 	}
 	d.o.Logger.LogAttrs(ctx, slog.LevelInfo, "a call waits for a person", slog.String("approval_id", w.question.ID),
@@ -117,7 +117,7 @@ func (w *wait) wait(ctx context.Context, woken <-chan struct{}) (chain.Answer, O
 	for {
 		select {
 		case <-ctx.Done():
-			return w.abandoned() //nolint:contextcheck // its own has ended
+			return w.abandoned() //nolint:contextcheck // the context of the call has ended
 		case <-over.C:
 			return w.end(ctx, Expired, "")
 		case <-w.desk.stopping:

@@ -48,7 +48,7 @@ func long() map[string]func(n int) string {
 
 // timesAsked is a context that never ends and counts the calls of Err.
 type timesAsked struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // this type is a context
 
 	n int
 }
@@ -123,7 +123,7 @@ func TestG1_WhatIsTooLongToBeSearchedIsDenied(t *testing.T) {
 
 // endingContext is a context that ends after Err was called a number of times.
 type endingContext struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // this type is a context
 
 	left int
 }

@@ -219,7 +219,7 @@ func readFile(path string) (File, error) {
 func dangling(path string) error {
 	target, err := os.Readlink(path)
 	if err != nil {
-		return nil //nolint:nilerr // it is no link: there is nothing, as it may be
+		return nil //nolint:nilerr // not a link; that nothing is there is allowed
 	}
 	return fmt.Errorf("%s is a link to %s, which does not exist: create that file, or remove the link, and run this again", path, target)
 }

@@ -100,7 +100,7 @@ func (s *sender) send(ctx context.Context, message []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, insistence)
 	defer cancel()
-	defer context.AfterFunc(s.stopped, cancel)() //nolint:contextcheck // it joins the two
+	defer context.AfterFunc(s.stopped, cancel)() //nolint:contextcheck // cancels when either context ends
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		asked, again, err := s.attempt(ctx, body)
 		if err == nil || !again || ctx.Err() != nil {
@@ -108,7 +108,7 @@ func (s *sender) send(ctx context.Context, message []byte) error {
 		}
 		// Jitter of 50 to 150 %, so that a gateway's replicas do not retry at the
 		// same moment.
-		wait := max(asked, pause/2+rand.N(pause)) //nolint:gosec // when to come back is no secret
+		wait := max(asked, pause/2+rand.N(pause)) //nolint:gosec // jitter for retries, not a secret
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 			return fmt.Errorf("%w; it is not retried, because the next try would be in %v, after the deadline", err, wait.Round(time.Millisecond))
 		}

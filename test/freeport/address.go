@@ -16,7 +16,7 @@ func Address(t testing.TB) string {
 	t.Helper()
 	const lowest, beyond, tries = 10240, 32768, 100
 	for range tries {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(beyond-lowest))) //nolint:gosec // G404: nobody gains by guessing it
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(beyond-lowest))) //nolint:gosec // G404: a port, not a secret
 		if err != nil {
 			continue
 		}

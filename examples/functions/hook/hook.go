@@ -78,7 +78,7 @@ func (h *Hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, answer := h.Answer(r.Header, body)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(answer) //nolint:gosec // it is JSON and said to be, and a gateway that is gone needs none
+	_, _ = w.Write(answer) //nolint:gosec // JSON with its content type; a gateway that disconnected needs no answer
 }
 
 // Answer handles one request. body must be the raw body, before any parsing. A

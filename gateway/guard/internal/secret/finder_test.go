@@ -238,7 +238,7 @@ func TestR5_AContextThatEndsLateEndsTheWorkToo(t *testing.T) {
 
 // endingContext is a context that ends after Err was called a number of times.
 type endingContext struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // this type is a context
 
 	left int
 }

@@ -8,7 +8,7 @@ import (
 
 // countingContext ends after Err was called a number of times.
 type countingContext struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // this type is a context
 
 	left int
 }
