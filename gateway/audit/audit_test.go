@@ -373,6 +373,37 @@ func TestL6_WhatWasBeingWrittenAtTheEndIsCutOff(t *testing.T) {
 	}
 }
 
+func TestL6_AReaderFindsNoBreakInAFileThatIsRotatedMeanwhile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		keep int
+		want string
+	}{
+		"all files are kept":       {0, `{"i":0}{"i":1}{"i":2}`},
+		"old files are removed":    {1, `{"i":1}{"i":2}`},
+		"some of those to be read": {2, `{"i":0}{"i":1}{"i":2}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			f := opened(t, FileOptions{Path: path, MaxBytes: 1, Keep: tc.keep})
+			defer closed(t, f)
+			for i := range 3 { // a file each
+				write(t, f, i, i+1)
+			}
+			var got strings.Builder
+			head, err := Read(path, func(l Line) error {
+				if got.Len() == 0 {
+					write(t, f, 3, 4)
+				}
+				got.Write(l.Body)
+				return nil
+			})
+			if err != nil || got.String() != tc.want || head.Last != 3 {
+				t.Errorf("read %s up to %d, error %v", got.String(), head.Last, err)
+			}
+		})
+	}
+}
+
 func TestL6_WhateverIsDoneToALineShows(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")

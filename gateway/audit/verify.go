@@ -46,23 +46,37 @@ func (e *BreakError) Unwrap() error { return e.Why }
 
 // Read reads the files of a path, oldest first, and calls see with each line
 // while the chain is intact (L6). If it is not, the error is a [BreakError]. A
-// file that is being written may end with a partial line. The head is that of the
-// lines that were read.
+// file that is being written may end with a partial line, and may be rotated
+// meanwhile: what is read ends where the current file was at the beginning. The
+// head is that of the lines that were read.
 func Read(path string, see func(Line) error) (Head, error) {
+	// The current file is opened before the others are listed. Opened after them,
+	// it could be a later one, and the chain would seem to lack what was rotated in
+	// between.
+	current, err := os.Open(path) //nolint:gosec // the path is the operator's
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Head{}, err
+	}
+	missing := err
+	defer current.Close() //nolint:errcheck // it was only read from
 	files, err := earlierFiles(path)
 	if err != nil {
 		return Head{}, err
 	}
+	if missing != nil && len(files) == 0 { // otherwise a rotation is in progress, or was interrupted
+		return Head{}, missing
+	}
 	var r reader
-	for _, name := range append(files, path) {
-		if err := r.readFile(name, see); err != nil {
-			if name == path && len(files) > 0 && errors.Is(err, fs.ErrNotExist) {
-				break // a rotation is in progress, or was interrupted
-			}
+	for _, name := range files {
+		rotated, err := r.readEarlier(name, current, see)
+		if err != nil || rotated {
 			return r.head, err
 		}
 	}
-	return r.head, nil
+	if missing == nil {
+		err = r.readFile(path, current, see)
+	}
+	return r.head, err
 }
 
 // reader is the state of reading a chain.
@@ -75,12 +89,28 @@ type reader struct {
 // longestLine is longer than any line.
 const longestLine = largestTail
 
-func (r *reader) readFile(name string, see func(Line) error) error {
+// readEarlier reads a rotated file. It reports whether that is the one that was
+// current at the beginning.
+func (r *reader) readEarlier(name string, current *os.File, see func(Line) error) (last bool, err error) {
 	file, err := os.Open(name) //nolint:gosec // the path is the operator's
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.head.Last == 0:
+		return false, nil // the oldest files are removed when others are rotated
+	case err != nil:
+		return false, err
 	}
 	defer file.Close() //nolint:errcheck // it was only read from
+	return sameFile(file, current), r.readFile(name, file, see)
+}
+
+// sameFile reports whether both are open and the same file.
+func sameFile(one, other *os.File) bool {
+	a, errA := one.Stat()
+	b, errB := other.Stat()
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+func (r *reader) readFile(name string, file io.Reader, see func(Line) error) error {
 	lines := bufio.NewReaderSize(file, longestLine)
 	for number := 1; ; number++ {
 		text, err := lines.ReadSlice('\n')
