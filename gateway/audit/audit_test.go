@@ -619,6 +619,27 @@ func TestL8_AFileThatIsEmptiedBehindAFailedWriteIsNotFilledUp(t *testing.T) {
 	}
 }
 
+func TestL7_ACorrectionThatNoOutputCanKeepHoldsNoOtherRecordUp(t *testing.T) {
+	for name, body := range map[string]string{"too long": strings.Repeat("x", largestBody+1), "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			c := &counter{}
+			tr := trail(c, Output{Name: "file", Durable: true, Sink: opened(t, FileOptions{Path: path})})
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			for range 20 { // a record is sometimes durable before the caller is seen to be gone
+				_ = tr.KeepSafely(gone, record(1), func(error) Record { return Record{Body: []byte(body)} })
+			}
+			if err := errors.Join(tr.KeepSafely(t.Context(), record(2), corrected), tr.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := bodies(path); err != nil || !strings.HasSuffix(got, `{"i":2}`) {
+				t.Errorf("kept %s, error %v", got, err)
+			}
+		})
+	}
+}
+
 func TestLinesAreRecordsAsTheyAre(t *testing.T) {
 	var out bytes.Buffer
 	l := &Lines{To: &out}

@@ -143,6 +143,9 @@ func (t *Trail) KeepSafely(ctx context.Context, r Record, instead func(error) Re
 		return nil
 	}
 	correct := instead(err)
+	if t.admit(&correct) != nil {
+		return err // already logged and counted; no output could ever keep it, nor anything behind it
+	}
 	for i, q := range t.queues {
 		who := nobody
 		if groups[i] != nil { // the first record may have been kept
