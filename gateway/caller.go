@@ -244,7 +244,7 @@ var errReadLate = errors.New("the body was not parsed in time")
 func unreadable(err error) *problem {
 	if errors.Is(err, errReadLate) {
 		return &problem{
-			status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1, unparsed: true,
+			status: http.StatusServiceUnavailable, title: "Overloaded", retryAfter: 1,
 			detail: "the body could not be parsed within the budget of the chain: it is large, and others are parsed before it",
 		}
 	}

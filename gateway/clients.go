@@ -87,15 +87,20 @@ func (g *Gateway) turnAway(w http.ResponseWriter, r *http.Request, p *problem) {
 		p.write(w)
 		return
 	}
-	g.refuseClient(w, c, event, nil, p)
+	g.refuseClient(w, c, event, p)
 }
 
-// refuseClient answers with the agent's strongest deny instead of a problem.
-// body is what the agent sent, as far as it was read.
-func (g *Gateway) refuseClient(w http.ResponseWriter, c *client.Client, event string, body []byte, p *problem) {
+// refuseClient answers with the agent's strongest deny instead of a problem, for
+// a body that was not read.
+func (g *Gateway) refuseClient(w http.ResponseWriter, c *client.Client, event string, p *problem) {
+	g.noteRefusal(w, c, p)
+	g.tell(w, c, c.Refuse(event, nil, p.reason()))
+}
+
+// noteRefusal sets the headers of a refused request and counts it.
+func (g *Gateway) noteRefusal(w http.ResponseWriter, c *client.Client, p *problem) {
 	p.head(w)
 	g.metrics.ClientRefused(c.Name(), p.status)
-	g.tell(w, c, c.Refuse(event, body, p.reason()))
 }
 
 // tell writes the answer to an agent. The decision is repeated in a header for
@@ -125,45 +130,61 @@ func (g *Gateway) serveClient(w http.ResponseWriter, r *http.Request) {
 	}
 	event := chi.URLParam(r, "event")
 	if refusal := g.reaches(r, chainOf(r)); refusal != nil {
-		g.refuseClient(w, c, event, nil, refusal)
+		g.refuseClient(w, c, event, refusal)
 		return
 	}
 	text, refusal := g.callers.body(r)
 	if refusal != nil {
-		g.refuseClient(w, c, event, nil, refusal)
+		g.refuseClient(w, c, event, refusal)
 		return
 	}
 	defer g.callers.release(text)
 	a, refusal := g.answerClient(w, r, c, event, text)
 	if refusal != nil {
-		if refusal.unparsed {
-			text = nil // the deny does not wait for it to be parsed once more
-		}
-		g.refuseClient(w, c, event, text, refusal)
-		return
+		g.noteRefusal(w, c, refusal)
 	}
 	g.tell(w, c, a)
 }
 
-// answerClient asks a chain about an agent's request.
+// readClient is an agent's request that was read, or its refusal.
+type readClient struct {
+	call    *client.Call
+	answer  client.Answer
+	refusal *problem
+}
+
+// answerClient asks a chain about an agent's request. If the request is refused,
+// the answer is the agent's deny. It is made where the body was parsed, or from
+// what was parsed: parsing a body takes long, and has to end within the budget.
 func (g *Gateway) answerClient(w http.ResponseWriter, r *http.Request, c *client.Client, event string, text []byte) (client.Answer, *problem) {
+	began := time.Now()
+	read, err := inTurn(r.Context(), g.callers, g.readUntil(r, began), text, func(text []byte) (read readClient, err error) {
+		read.call, read.answer = c.ReadOrRefuse(event, text, func(err error) string {
+			read.refusal = malformedRequest(fmt.Errorf("in the format of %s: %w", c.Title(), err))
+			return read.refusal.reason()
+		})
+		return read, nil
+	})
+	switch {
+	case err != nil: // it was not parsed
+		refusal := unreadable(fmt.Errorf("in the format of %s: %w", c.Title(), err))
+		return c.Refuse(event, nil, refusal.reason()), refusal
+	case read.refusal != nil:
+		return read.answer, read.refusal
+	}
 	explicit, err := explicitAllow(r.URL)
 	if err != nil {
-		return client.Answer{}, malformedRequest(err)
+		refusal := malformedRequest(err)
+		return read.call.Refuse(refusal.reason()), refusal
 	}
-	began := time.Now()
-	call, err := inTurn(r.Context(), g.callers, g.readUntil(r, began), text, func(text []byte) (*client.Call, error) { return c.Read(event, text) })
-	switch {
-	case err != nil:
-		return client.Answer{}, unreadable(fmt.Errorf("in the format of %s: %w", c.Title(), err))
-	case call.Passes():
-		return call.Pass(), nil
+	if read.call.Passes() {
+		return read.call.Pass(), nil
 	}
-	verdict, refusal := g.decide(w, r, chainOf(r), began, func(context.Context, time.Time) (*chain.Request, error) { return call.Request(), nil })
+	verdict, refusal := g.decide(w, r, chainOf(r), began, func(context.Context, time.Time) (*chain.Request, error) { return read.call.Request(), nil })
 	if refusal != nil {
-		return client.Answer{}, refusal
+		return read.call.Refuse(refusal.reason()), refusal
 	}
-	return call.Answer(verdict.Outcome, explicit), nil
+	return read.call.Answer(verdict.Outcome, explicit), nil
 }
 
 // readUntil returns when the body of an agent's request has to be parsed: within

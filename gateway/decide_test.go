@@ -329,9 +329,16 @@ func TestALargeBodyWhoseTurnToBeReadDoesNotComeIsDeniedInTime(t *testing.T) {
 	if got.header.Get("Retry-After") == "" {
 		t.Error("the caller is not told when to come back")
 	}
-	got = r.do(http.MethodPost, r.base+"/v1/clients/claude-code/PreToolUse", `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"1","tool_input":`+big+`}`)
-	if got.status != http.StatusOK || !strings.Contains(got.body, `"permissionDecision":"deny"`) || !strings.Contains(got.body, why) {
-		t.Errorf("Claude Code is told %+v", got)
+	call := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"1","tool_input":` + big
+	for name, tc := range map[string]struct{ query, body string }{
+		"a call":               {"", call + "}"},
+		"a malformed call":     {"", call},
+		"a mistake in the URL": {"?explicit_allow=maybe", call + "}"},
+	} {
+		got = r.do(http.MethodPost, r.base+"/v1/clients/claude-code/PreToolUse"+tc.query, tc.body)
+		if got.status != http.StatusOK || !strings.Contains(got.body, `"permissionDecision":"deny"`) || !strings.Contains(got.body, why) {
+			t.Errorf("%s: Claude Code is told %+v", name, got)
+		}
 	}
 	for range cap(r.gateway.callers.turns) {
 		<-r.gateway.callers.turns

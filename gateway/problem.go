@@ -15,8 +15,6 @@ type problem struct {
 	detail string
 	// retryAfter is in seconds; 0 leaves the header out.
 	retryAfter int
-	// unparsed means that parsing the body took too long.
-	unparsed bool
 	// closeConnection closes the connection after the response, because the
 	// rest of the request was not read.
 	closeConnection bool

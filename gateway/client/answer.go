@@ -198,13 +198,24 @@ func (c *Call) say(t template, d chain.Decision, reason string, o chain.Outcome)
 // those of [Client.Read], and either may be empty. It never allows a tool call
 // (D4); an event that is known not to be one passes.
 func (c *Client) Refuse(name string, body []byte, reason string) Answer {
-	if call, err := c.Read(name, body); err == nil {
-		if call.Passes() {
-			return call.Pass()
-		}
-		return call.deny(reason)
+	call, refusal := c.ReadOrRefuse(name, body, func(error) string { return reason })
+	if call == nil {
+		return refusal
 	}
-	o, _ := readObject(body)
+	return call.Refuse(reason)
+}
+
+// Refuse is [Client.Refuse] for a body that was read.
+func (c *Call) Refuse(reason string) Answer {
+	if c.Passes() {
+		return c.Pass()
+	}
+	return c.deny(reason)
+}
+
+// refuse refuses a body that could not be read, of which o are the members that
+// could.
+func (c *Client) refuse(name string, o object, reason string) Answer {
 	name, _ = c.eventName(name, o)
 	e := c.event(name)
 	switch {
@@ -229,7 +240,9 @@ func (c *Client) deny(e *event, t template, reason string, output json.RawMessag
 const rpcID path = "id|mcp.gatewayRequest.body.id"
 
 func (c *Client) say(t template, d chain.Decision, v values, body object) Answer {
-	v.id, _ = body.find(rpcID)
+	if strings.Contains(string(t), "$id") { // looking for it can mean to parse most of the body
+		v.id, _ = body.find(rpcID)
+	}
 	a := Answer{Status: http.StatusOK, Body: t.fill(v), Decision: d, Reason: v.reason}
 	if d == chain.Deny && c.deniedStatus != 0 {
 		a.Status = c.deniedStatus

@@ -32,31 +32,49 @@ func (c *Call) Request() *chain.Request { return c.request }
 // command line, empty if only the body names it. The body must not be modified
 // afterwards, because the call refers to it.
 func (c *Client) Read(name string, body []byte) (*Call, error) {
+	call, _, err := c.read(name, body)
+	return call, err
+}
+
+// ReadOrRefuse is Read for whoever answers in any case. If the body cannot be
+// read, the call is nil, and the refusal is that of [Client.Refuse] with the
+// reason that why makes of the error. The body is parsed once.
+func (c *Client) ReadOrRefuse(name string, body []byte, why func(error) string) (call *Call, refusal Answer) {
+	call, o, err := c.read(name, body)
+	if err != nil {
+		return nil, c.refuse(name, o, why(err))
+	}
+	return call, Answer{}
+}
+
+// read is Read. It also returns the members of the body, as far as they were
+// parsed.
+func (c *Client) read(name string, body []byte) (*Call, object, error) {
 	o, err := readObject(body)
 	if err != nil {
-		return nil, err
+		return nil, o, err
 	}
 	if err = o.checkCase(c.exact); err != nil {
-		return nil, err
+		return nil, o, err
 	}
 	if name, err = c.eventName(name, o); err != nil {
-		return nil, err
+		return nil, o, err
 	}
 	call := &Call{client: c, event: c.event(name), body: o}
 	if call.event == nil {
-		return nil, fmt.Errorf("event %.60q is not known for %s: known are %s", name, c.title, strings.Join(c.Events(), ", "))
+		return nil, o, fmt.Errorf("event %.60q is not known for %s: known are %s", name, c.title, strings.Join(c.Events(), ", "))
 	}
 	if call.Passes() {
-		return call, nil
+		return call, o, nil
 	}
 	envelope, err := c.envelope(call.event, o)
 	if err != nil {
-		return nil, fmt.Errorf("event %s: %w", name, err)
+		return nil, o, fmt.Errorf("event %s: %w", name, err)
 	}
 	if call.request, err = chain.ParseRequest(envelope); err != nil {
-		return nil, fmt.Errorf("event %s: %w", name, err)
+		return nil, o, fmt.Errorf("event %s: %w", name, err)
 	}
-	return call, nil
+	return call, o, nil
 }
 
 // eventName returns the event that the body names, or the given one if it names

@@ -135,6 +135,10 @@ func TestD4_WhatCannotBeReadSaysWhy(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %q, want %q", err, tc.want)
 			}
+			_, refusal := c.ReadOrRefuse(tc.event, []byte(tc.body), error.Error)
+			if diff := cmp.Diff(c.Refuse(tc.event, []byte(tc.body), err.Error()), refusal); diff != "" || refusal.Decision != chain.Deny {
+				t.Errorf("refused while it is read (-afterwards +then):\n%s", diff)
+			}
 			if a := c.Refuse(tc.event, []byte(tc.body), "the gateway is not there"); a.Decision != chain.Deny || !strings.Contains(string(a.Body), "the gateway is not there") {
 				t.Errorf("refused as %+v", a)
 			}
