@@ -41,7 +41,7 @@ type delivery struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	queue   []*delivered
-	waiting int   // bytes of partials in the queue
+	waiting int   // size of the partials in the queue
 	closed  bool  // no more events follow
 	err     error // of the sink; nothing more is queued
 }
@@ -52,8 +52,16 @@ type delivered struct {
 	response *Response // nil while it is being written
 }
 
-// maxWaiting is how many bytes of partials are queued for the sink.
-const maxWaiting = 1 << 20
+const (
+	// maxWaiting is how many bytes of partials are queued for the sink.
+	maxWaiting = 1 << 20
+	// partialSize is what a partial counts in addition to its text: an agent can
+	// send any number of empty ones.
+	partialSize = 128
+)
+
+// size is how much of maxWaiting a partial takes.
+func (p *Partial) size() int { return partialSize + len(p.Text) + len(p.Role) }
 
 func newDelivery(sink Sink) *delivery {
 	d := &delivery{sink: sink}
@@ -70,7 +78,7 @@ func (d *delivery) partial(p Partial) {
 	if d.err != nil {
 		return
 	}
-	d.waiting += len(p.Text)
+	d.waiting += p.size()
 	d.queue = append(d.queue, &delivered{partial: &p})
 	d.changed.Broadcast()
 }
@@ -135,7 +143,7 @@ func (d *delivery) next() (next *delivered, ok bool) {
 	next = d.queue[at]
 	d.queue = slices.Delete(d.queue, at, at+1)
 	if next.partial != nil {
-		d.waiting -= len(next.partial.Text)
+		d.waiting -= next.partial.size()
 		d.changed.Broadcast()
 	}
 	return next, true

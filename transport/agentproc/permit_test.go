@@ -492,6 +492,38 @@ func TestA11_WhatWaitsForASlowSinkIsBoundedAndNothingIsLost(t *testing.T) {
 	})
 }
 
+func TestA11_PartialsWithoutATextAreBoundedTooWhileTheSinkIsSlow(t *testing.T) {
+	for name, p := range map[string]Partial{"empty": {}, "a role alone": {Role: strings.Repeat("r", maxWaiting/16)}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const all = maxWaiting / 16
+				sink, taken := &recorder{}, 0
+				took := make(chan struct{})
+				sink.onPartial = func(context.Context, Partial) error { taken++; <-took; return nil }
+				d := newDelivery(sink)
+				delivered := make(chan error)
+				go func() { delivered <- d.run(t.Context()) }()
+				given := 0
+				go func() {
+					for range all {
+						d.partial(p)
+						given++
+					}
+					d.close()
+				}()
+				synctest.Wait()
+				if most := maxWaiting/p.size() + 2; given > most { // one is with the sink
+					t.Errorf("%d partials are on their way, want at most %d", given, most)
+				}
+				close(took)
+				if err := <-delivered; err != nil || taken != all {
+					t.Errorf("%v, taken %d", err, taken)
+				}
+			})
+		})
+	}
+}
+
 func TestAResponseComesBeforeWhatTheAgentSaysToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
