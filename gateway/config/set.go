@@ -54,7 +54,8 @@ func (s *Set) Chain(name string) (Chain, bool) {
 // WorstCase returns an upper bound of how long the chain's hooks can take at an
 // event if each uses its whole timeout, for the tool with the longest sum. Hooks
 // that are asked in sequence add up; a run of neighboring guards counts with its
-// longest timeout, because they are asked concurrently. Shadows do not count,
+// longest timeout, because they are asked concurrently. If a chain names too many
+// tools to look at each, all of its hooks count as asked for one. Shadows do not count,
 // because nothing waits for them, nor does the time of a person, which is not
 // part of the budget.
 func (c Chain) WorstCase(event chain.Event) time.Duration {
@@ -63,15 +64,27 @@ func (c Chain) WorstCase(event chain.Event) time.Duration {
 	longest := worst(c.Hooks, func(h *Hook) bool {
 		return h.Event == event && (len(h.Tools) == 0 || slices.ContainsFunc(h.Tools, isPattern))
 	})
+	named, entries := map[string]bool{}, len(c.Hooks)
 	for _, h := range c.Hooks {
+		entries += len(h.Tools)
 		for _, tool := range h.Tools {
 			if !isPattern(tool) {
-				longest = max(longest, worst(c.Hooks, func(h *Hook) bool { return h.Event == event && h.covers(tool) }))
+				named[tool] = true
 			}
 		}
 	}
+	if len(named) > mostCompared/max(entries, 1) {
+		return worst(c.Hooks, func(h *Hook) bool { return h.Event == event })
+	}
+	for tool := range named {
+		longest = max(longest, worst(c.Hooks, func(h *Hook) bool { return h.Event == event && h.covers(tool) }))
+	}
 	return longest
 }
+
+// mostCompared is how many comparisons of tools WorstCase makes. A tenant's file
+// can name so many that all of them would delay every reload by minutes.
+const mostCompared = 10_000_000
 
 // PersonCase returns how long people can take in total at an event, in addition
 // to WorstCase.
