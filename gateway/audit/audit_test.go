@@ -373,6 +373,34 @@ func TestL6_WhatWasBeingWrittenAtTheEndIsCutOff(t *testing.T) {
 	}
 }
 
+func TestL8_AfterARotationThatMayNotSurviveACrashNothingIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "trail")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := opened(t, FileOptions{Path: filepath.Join(dir, "audit.jsonl"), MaxBytes: 1})
+	defer closed(t, f)
+	write(t, f, 0, 1)
+	write(t, f, 1, 2) // rotates first
+	if f.unsettled {
+		t.Error("the rotation is not synced")
+	}
+	f.unsettled = true // as after a rotation whose directory could not be synced
+	for _, rename := range [][2]string{{dir, dir + " away"}, {dir + " away", dir}} {
+		if err := os.Rename(rename[0], rename[1]); err != nil {
+			t.Fatal(err)
+		}
+		there := rename[1] == dir
+		err := f.Write(t.Context(), []Record{record(2)}, true)
+		if kept := err == nil; kept != there || f.unsettled == there || err != nil && !strings.Contains(err.Error(), "cannot sync the directory after a rotation: ") {
+			t.Errorf("with the directory there: %v, error %v, unsettled %v", there, err, f.unsettled)
+		}
+	}
+	if got, _, err := bodies(f.options.Path); err != nil || got != `{"i":0}{"i":1}{"i":2}` {
+		t.Errorf("kept %s, error %v", got, err)
+	}
+}
+
 func TestL6_AReaderFindsNoBreakInAFileThatIsRotatedMeanwhile(t *testing.T) {
 	for name, tc := range map[string]struct {
 		keep int

@@ -38,6 +38,8 @@ type File struct {
 	buffer  []byte
 	// broken is set if the file may contain more than size says.
 	broken bool
+	// unsettled is set if a rotation may not survive a crash yet.
+	unsettled bool
 }
 
 // largestTail is how much of the end of a file is read to find its last line. No
@@ -167,7 +169,7 @@ const numberDigits = 15
 
 // Write implements [Sink].
 func (f *File) Write(_ context.Context, records []Record, durable bool) error {
-	if err := f.mend(); err != nil {
+	if err := errors.Join(f.mend(), f.settle()); err != nil {
 		return err
 	}
 	if err := f.inPlace(); err != nil {
@@ -284,7 +286,6 @@ func (f *File) rotate() error {
 	if err := f.file.Sync(); err != nil {
 		return err
 	}
-	dir := filepath.Dir(f.options.Path)
 	away := fmt.Sprintf("%s.%0*d", f.options.Path, numberDigits, first)
 	if err := os.Rename(f.options.Path, away); err != nil {
 		return err
@@ -294,8 +295,21 @@ func (f *File) rotate() error {
 		return errors.Join(err, os.Rename(away, f.options.Path))
 	}
 	done := f.file
-	f.file, f.size = fresh, 0
-	return errors.Join(done.Close(), f.tidy(), syncDir(dir))
+	f.file, f.size, f.unsettled = fresh, 0, true
+	return errors.Join(done.Close(), f.tidy(), f.settle())
+}
+
+// settle makes the names that a rotation gave survive a crash. Until it has, no
+// record is kept: it would be in a file that may have no name afterwards.
+func (f *File) settle() error {
+	if !f.unsettled {
+		return nil
+	}
+	if err := syncDir(filepath.Dir(f.options.Path)); err != nil {
+		return fmt.Errorf("cannot sync the directory after a rotation: %w", err)
+	}
+	f.unsettled = false
+	return nil
 }
 
 // firstNumber returns the number of the first record in a file.
