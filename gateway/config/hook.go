@@ -160,7 +160,6 @@ func (r *reading) hook(v value) *Hook {
 			}
 		}
 	}
-	before := len(r.errors)
 	h := &Hook{
 		Position: r.position(v.at, v.way),
 		Event:    chain.PreToolUse,
@@ -181,7 +180,7 @@ func (r *reading) hook(v value) *Hook {
 	if v, ok := o["canary"]; ok {
 		r.canary(h, v)
 	}
-	if len(r.errors) == before {
+	if len(r.errors) == 0 { // also none in the YAML, which leaves values out
 		h.Fingerprint = h.fingerprint()
 		if h.Webhook != nil {
 			h.Webhook.Secrets = h.Webhook.secrets()
