@@ -115,6 +115,10 @@ func TestADatabaseThatIsNotThereForAMinuteDeniesAndEverythingRecovers(t *testing
 			waiting := g[1].Waiting(1)[0].ID
 			impatient := g[0].Ask(t.Context(), call)
 			g[1].Waiting(2)
+			// What is visible to others need not be acknowledged yet.
+			process.Eventually(t, "it is known to be stored where it was asked", func() bool {
+				return strings.Contains(g[0].Log(), `"a call waits for a person","approval_id":"`+waiting+`"`)
+			})
 
 			fault.begin(server)
 			began := time.Now()
