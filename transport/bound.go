@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/signature"
 )
 
 // headerID is the Standard Webhooks header for the id of a request.
@@ -41,15 +42,12 @@ func unbound(err error, said []byte) chain.Answer {
 	return chain.Fail(chain.Malformed, fmt.Sprintf("gave an answer that does not prove that it belongs to this call: %v", err), excerpt(said))
 }
 
-// fieldID is the field in which a worker with bound answers receives the id of
-// a call, and in which its answer repeats it. A remote participant's answer has
-// it too (package signature).
-const fieldID = "webhook_id"
-
+// A worker with bound answers receives the id of a call in the field
+// signature.FieldID, and repeats it there, as a remote participant's answer does.
 var (
-	errOwnID   = errors.New("the call has a field " + fieldID + " of its own")
-	errNoID    = errors.New("it does not repeat the field " + fieldID)
-	errOtherID = errors.New("its field " + fieldID + " is that of another call")
+	errOwnID   = errors.New("the call has a field " + signature.FieldID + " of its own")
+	errNoID    = errors.New("it does not repeat the field " + signature.FieldID)
+	errOtherID = errors.New("its field " + signature.FieldID + " is that of another call")
 )
 
 // newID returns the id of a call. The prefix follows Standard Webhooks; the
@@ -62,7 +60,7 @@ func newID() string { return "msg_" + rand.Text() }
 func appendBound(dst, envelope []byte, id string) ([]byte, error) {
 	owned := false
 	err := chain.ReadInnerObject(envelope, func(name []byte, _ json.RawMessage, _ int) error {
-		owned = owned || strings.EqualFold(string(name), fieldID)
+		owned = owned || strings.EqualFold(string(name), signature.FieldID)
 		return nil
 	})
 	if owned {
@@ -73,7 +71,7 @@ func appendBound(dst, envelope []byte, id string) ([]byte, error) {
 	}
 	open := bytes.IndexByte(envelope, '{') + 1
 	dst = append(dst, envelope[:open]...)
-	dst = fmt.Appendf(dst, `"%s":"%s",`, fieldID, id) // an envelope always has more fields
+	dst = fmt.Appendf(dst, `"%s":"%s",`, signature.FieldID, id) // an envelope always has more fields
 	return append(dst, envelope[open:]...), nil
 }
 
@@ -81,7 +79,7 @@ func appendBound(dst, envelope []byte, id string) ([]byte, error) {
 // readAnswer has accepted the answer.
 func repeatedID(answer []byte) (id string) {
 	_ = chain.ReadInnerObject(answer, func(name []byte, value json.RawMessage, _ int) error {
-		if string(name) == fieldID {
+		if string(name) == signature.FieldID {
 			id, _ = chain.ReadString(value)
 		}
 		return nil

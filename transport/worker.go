@@ -68,11 +68,12 @@ func (b Backoff) withDefaults() (Backoff, error) {
 // writes one envelope per line to stdin and reads one decision object per line
 // from stdout, in order, with one call at a time per process.
 //
-// Unless answers are bound, only the order ties an answer to its request. A process that is out of step
-// is therefore never used again. When a caller gives up, by hanging up or
-// because its time was short, the process gets no other request until it has
-// answered, and that answer is discarded. Were the process killed instead, a
-// few impatient callers could keep every process down for everybody.
+// Unless answers are bound, only the order ties an answer to its request. A
+// process that is out of step is therefore never used again. When a caller
+// gives up, by hanging up or because its time was short, the process gets no
+// other request until it has answered, and that answer is discarded. Were the
+// process killed instead, a few impatient callers could keep every process down
+// for everybody.
 type Worker struct {
 	program     *program
 	maxResponse int64

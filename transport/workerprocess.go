@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hookgate/hookgate/chain"
+	"github.com/hookgate/hookgate/transport/signature"
 )
 
 const (
@@ -196,7 +197,7 @@ func (p *workerProcess) bound(a chain.Answer, line []byte) chain.Answer {
 		return a
 	case a.Outcome.Decision == chain.Deny:
 		if id != "" {
-			p.spoil("answered with the "+fieldID+" of another call", "")
+			p.spoil("answered with the "+signature.FieldID+" of another call", "")
 		}
 		return a
 	case id == "":

@@ -79,7 +79,9 @@ func (b *Bolt) write(run func(*bbolt.Tx) error) error {
 	batch := w.waiting
 	w.waiting = nil
 	w.mu.Unlock()
-	b.commitAll(batch)
+	if len(batch) > 0 { // otherwise the previous commit took c with it
+		b.commitAll(batch)
+	}
 	<-w.busy
 	return <-c.done
 }
@@ -88,19 +90,15 @@ func (b *Bolt) write(run func(*bbolt.Tx) error) error {
 // transaction, so it is set aside and then run alone.
 func (b *Bolt) commitAll(batch []*part) {
 	var alone []*part
-	for len(batch) > 1 {
-		failed, err := b.commit(batch)
-		if failed < 0 {
-			for _, c := range batch {
-				c.done <- err
-			}
-			batch = nil
-			break
-		}
+	failed, err := b.commit(batch)
+	for ; failed >= 0 && len(batch) > 1; failed, err = b.commit(batch) {
 		alone = append(alone, batch[failed])
 		batch = slices.Delete(batch, failed, failed+1)
 	}
-	for _, c := range append(alone, batch...) {
+	for _, c := range batch {
+		c.done <- err
+	}
+	for _, c := range alone {
 		_, err := b.commit([]*part{c})
 		c.done <- err
 	}
